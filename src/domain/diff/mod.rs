@@ -1,0 +1,1 @@
+//! Text side by side: aligned rows, changed words within lines, folded stretches, hunks.

@@ -1,0 +1,9 @@
+//! Kubernetes objects as values: who they are, where a field is, what it is worth, where it came from.
+
+pub mod id;
+pub mod origin;
+pub mod path;
+
+pub use id::ObjectId;
+pub use origin::{Desired, Home, Origin, Origins, Step};
+pub use path::{FieldPath, PathStep};

@@ -1,0 +1,1 @@
+//! Settings: layers that know their source (defaults, file, environment, flags), the keymap's and the themes' text.

@@ -1,0 +1,3 @@
+//! The loop: events in, effects performed, frames coalesced, the clock.
+
+pub mod jobs;

@@ -1,0 +1,1 @@
+//! The running program as a pure state machine: message in, effects out.

@@ -1,0 +1,1 @@
+//! Paints a session into a frame; decides nothing.

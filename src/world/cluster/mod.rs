@@ -1,0 +1,1 @@
+//! Clusters: contexts, clients, watches, reads and acts over kube.

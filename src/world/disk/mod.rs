@@ -1,0 +1,1 @@
+//! Files of our own: configuration, state, journal, log.

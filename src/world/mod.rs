@@ -1,0 +1,7 @@
+//! The only code that touches anything outside: clusters, Git, disk and terminal; and the embedded demo.
+
+pub mod cluster;
+pub mod demo;
+pub mod disk;
+pub mod git;
+pub mod term;

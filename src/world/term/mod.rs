@@ -1,0 +1,1 @@
+//! The terminal: entered and left by a guard, input, clipboard, children.

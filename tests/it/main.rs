@@ -1,0 +1,14 @@
+//! The integration tests: one binary, one module per subject. Each subject has its own file beside this one.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests: a failed step fails the test"
+)]
+
+#[test]
+fn the_house_stands() {
+    let target: gitops_tui::domain::fleet::Target = "ks/flux-system/apps".parse().unwrap();
+    assert_eq!(target.to_string(), "ks/flux-system/apps");
+}

@@ -7,6 +7,8 @@
     reason = "tests: a failed step fails the test"
 )]
 
+mod git;
+
 #[test]
 fn the_house_stands() {
     let target: gitops_tui::domain::fleet::Target = "ks/flux-system/apps".parse().unwrap();

@@ -3,6 +3,8 @@
 //! Rendering never fails as a whole: it returns objects *and* problems, so that one bad overlay does not blind the
 //! on-call, and an app with a problem is never `in-sync`. Nothing here reads a disk or a repository: a [`Tree`] does.
 
+pub mod flux;
+
 use serde_json::Value;
 
 use super::fault::Fault;

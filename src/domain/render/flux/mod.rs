@@ -1,0 +1,3 @@
+mod artifact;
+mod envsubst;
+mod ignore;

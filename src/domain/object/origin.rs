@@ -1,6 +1,6 @@
 //! Where in Git a rendered field came from, and the step that wrote it last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -18,6 +18,9 @@ pub enum Home {
     /// The app's own object in the cluster (a Flux Kustomization's `spec.patches`, an Application's
     /// `kustomize.images`): its home in Git is wherever that object is declared.
     AppSpec,
+    /// Another object in the cluster that the app reads (a ConfigMap or Secret of `substituteFrom`); the file is its
+    /// `Kind/namespace/name`.
+    Cluster,
     /// No home: hashes, tracking labels, owner labels, defaults.
     Derived,
 }
@@ -88,11 +91,12 @@ impl Step {
 pub struct Origin {
     /// Whose file.
     pub home: Home,
-    /// Path from the repository's root (or a URL, or `spec` of the app's own object).
+    /// Path from the repository's root (or a URL; `spec` for the app's own object, whose routes start at `spec`).
     pub file: Arc<str>,
     /// 0-based document in the file's stream.
     pub document: usize,
-    /// 1-based line of the value in the file; inline patches count in the file that holds them.
+    /// 1-based line of the value in the file; inline patches count in the file that holds them. 0 where there is no
+    /// file to count in.
     pub line: usize,
     /// The way to the value inside that document. For an inline patch (text inside a block scalar) it ends at the
     /// scalar that holds the text and [`Origin::inner`] goes on from there.
@@ -136,4 +140,25 @@ pub struct Desired {
     pub value: Value,
     /// Where its fields came from.
     pub origins: Origins,
+    /// Fields whose text holds a value of a Secret (by Flux's substitution): never to be shown.
+    pub secret_routes: BTreeSet<Route>,
+}
+
+impl Desired {
+    /// Makes an object that holds no value of a Secret but its own; `None` where it has no kind or name.
+    pub fn new(value: Value, origins: Origins) -> Option<Self> {
+        Some(Self {
+            id: ObjectId::of(&value)?,
+            value,
+            origins,
+            secret_routes: BTreeSet::new(),
+        })
+    }
+
+    /// Tells whether the field at `route`, or one below it, holds a value of a Secret.
+    pub fn holds_secret(&self, route: &Route) -> bool {
+        self.secret_routes
+            .iter()
+            .any(|secret| secret.0.starts_with(&route.0))
+    }
 }

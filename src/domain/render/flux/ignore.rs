@@ -76,12 +76,11 @@ impl Pattern {
     }
 
     fn matches(&self, path: &[&str], is_folder: bool) -> bool {
-        let Some(inside) = path.strip_prefix(self.folder.as_slice()) else {
-            return false;
-        };
-        if inside.is_empty() {
+        let depth = self.folder.len();
+        if path.len() <= depth || path.iter().zip(&self.folder).any(|(a, b)| a != b) {
             return false;
         }
+        let inside = &path[depth..];
         if self.has_slash {
             self.matches_path(inside, is_folder)
         } else {

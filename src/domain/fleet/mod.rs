@@ -1,10 +1,39 @@
 //! All apps of all contexts: Flux and Argo CD objects turned into one kind of value, urgent first.
+//!
+//! This file holds the words that everything else uses (kinds, names, states); [`App`] is one app read from its
+//! object, [`Fleet`] keeps them all, [`Query`] and [`SortKey`] choose rows. Comparing is done elsewhere and folded in
+//! by [`Fleet::set_drift`].
+
+mod app;
+mod argo;
+mod flux;
+pub mod hold;
+mod inventory;
+mod json;
+mod query;
+mod source;
+mod state;
+mod store;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use super::fault::{Fault, FaultKind};
+
+pub use app::{
+    App, Condition, DriftSummary, Hold, HoldKind, LastHand, Operation, Parent, Policy, Settings,
+};
+pub use argo::SKIP_RECONCILE;
+pub use inventory::Managed;
+pub use query::{Query, SortKey};
+pub use source::{
+    CredentialHint, FluxSource, Reference, Source, SourceId, SourceKind, SourceObject, commit_of,
+    same_revision,
+};
+pub use store::{Change, ContextState, Delta, Fleet, FleetContext, KindState};
 
 /// The kind of an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,6 +47,9 @@ pub enum AppKind {
 }
 
 impl AppKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Kustomization, Self::HelmRelease, Self::Application];
+
     /// Returns the short word of the command line and of JSON documents: `ks`, `hr`, `app`.
     pub fn short(self) -> &'static str {
         match self {
@@ -136,6 +168,20 @@ pub enum AppState {
 }
 
 impl AppState {
+    /// All states, most urgent first.
+    pub const ALL: [Self; 10] = [
+        Self::Failed,
+        Self::Drifted,
+        Self::GitAhead,
+        Self::Both,
+        Self::Unknown,
+        Self::Progressing,
+        Self::Held,
+        Self::Excepted,
+        Self::AdditionsOnly,
+        Self::InSync,
+    ];
+
     /// Returns the word of screens and JSON documents.
     pub fn word(self) -> &'static str {
         match self {

@@ -8,6 +8,7 @@
 )]
 
 mod git;
+mod yaml;
 
 #[test]
 fn the_house_stands() {

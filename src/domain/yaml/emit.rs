@@ -334,8 +334,7 @@ fn is_plain_text(text: &str) -> bool {
     matches!(
         resolve(text, Style::Plain, None, Dialect::Kubectl),
         Ok(Resolved::Str(_))
-    ) && text != "<<"
-        && !rules::is_timestamp(text)
+    ) && !rules::is_timestamp(text)
         && !is_base_60(text)
 }
 

@@ -1,30 +1,96 @@
 //! Floats as Go prints them.
+//!
+//! The digits are those of serde_json, which like Go takes the even one of two equally short spellings (the standard
+//! library does not).
 
-/// Prints a float as Go's `%g` with the fewest digits: `1e-07`, `1.2345e+08`, `100000.5`.
+/// A finite float as decimal digits.
+struct Decimal {
+    sign: &'static str,
+    /// Without leading and trailing zeros; empty for zero.
+    digits: String,
+    /// The power of ten of the first digit.
+    exponent: i32,
+}
+
+impl Decimal {
+    /// Reads a float's text: `-1.5e300`, `0.001`, `100.0`.
+    fn read(text: &str) -> Self {
+        let (sign, text) = match text.strip_prefix('-') {
+            Some(rest) => ("-", rest),
+            None => ("", text),
+        };
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let exponent: i32 = exponent.parse().unwrap_or_default();
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all = format!("{whole}{fraction}");
+        let significant = all.trim_start_matches('0');
+        let leading = (all.len() - significant.len()) as i32;
+        Self {
+            sign,
+            digits: significant.trim_end_matches('0').to_owned(),
+            exponent: exponent + whole.len() as i32 - 1 - leading,
+        }
+    }
+
+    /// Prints `123.45` however long.
+    fn plain(&self) -> String {
+        let Self {
+            sign,
+            digits,
+            exponent,
+        } = self;
+        if digits.is_empty() {
+            return format!("{sign}0");
+        }
+        if *exponent < 0 {
+            let zeros = "0".repeat(exponent.unsigned_abs() as usize - 1);
+            return format!("{sign}0.{zeros}{digits}");
+        }
+        let whole = exponent.unsigned_abs() as usize + 1;
+        if digits.len() <= whole {
+            return format!("{sign}{digits}{}", "0".repeat(whole - digits.len()));
+        }
+        let (before, after) = digits.split_at(whole);
+        format!("{sign}{before}.{after}")
+    }
+
+    /// Prints by Go's `%g`: with an exponent below 1e-4 and from 1e6 up.
+    fn general(&self) -> String {
+        if self.digits.is_empty() || (-4..6).contains(&self.exponent) {
+            return self.plain();
+        }
+        let (first, rest) = self.digits.split_at(1);
+        let point = if rest.is_empty() { "" } else { "." };
+        let sign = if self.exponent < 0 { '-' } else { '+' };
+        format!(
+            "{}{first}{point}{rest}e{sign}{:02}",
+            self.sign,
+            self.exponent.abs()
+        )
+    }
+}
+
+/// Prints a finite float as Go's JSON prints whole ones: all digits, no exponent.
+pub(super) fn go_plain(float: f64) -> String {
+    Decimal::read(&serde_json::Value::from(float).to_string()).plain()
+}
+
+/// Prints a finite float as Go's `%g` with the fewest digits: `1e-07`, `1.2345e+08`, `100000.5`.
 pub(super) fn go_g(float: f64) -> String {
-    shape(float, &format!("{float:e}"), format!("{float}"))
+    Decimal::read(&serde_json::Value::from(float).to_string()).general()
 }
 
-/// The same with the digits of a 32-bit float, which is how sigs.k8s.io/yaml names a key that is a number.
+/// Prints a float with the digits of a 32-bit one, which is how sigs.k8s.io/yaml names a key that is a number.
 pub(super) fn go_g_single(float: f64) -> String {
-    let single = float as f32;
-    shape(float, &format!("{single:e}"), format!("{single}"))
-}
-
-fn shape(float: f64, scientific: &str, plain: String) -> String {
-    if float.is_nan() {
-        return ".nan".to_owned();
+    if float.is_finite() {
+        return Decimal::read(&format!("{:e}", float as f32)).general();
     }
-    if float.is_infinite() {
-        return if float > 0.0 { ".inf" } else { "-.inf" }.to_owned();
+    match (float.is_nan(), float > 0.0) {
+        (true, _) => ".nan",
+        (false, true) => ".inf",
+        (false, false) => "-.inf",
     }
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    if (-4..6).contains(&exponent) {
-        return plain;
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", exponent.abs())
+    .to_owned()
 }
 
 #[cfg(test)]
@@ -40,8 +106,11 @@ mod tests {
             (0.0001, "0.0001"),
             (1e21, "1e+21"),
             (-1.5e300, "-1.5e+300"),
+            (628_277_939_196_148.25, "6.282779391961482e+14"),
         ] {
             assert_eq!(go_g(float), text);
         }
+        assert_eq!(go_plain(1e20), "100000000000000000000");
+        assert_eq!(go_plain(9_223_372_036_854_775_808.0), "9223372036854776000");
     }
 }

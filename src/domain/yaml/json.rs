@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Number, Value};
 
+use super::float::{go_g_single, go_plain};
 use super::node::{Document, Kind, Node, Style};
-use super::resolve::{Resolved, resolve};
+use super::resolve::{Resolved, is_timestamp, resolve};
 use super::{DEPTH, Dialect, Problem, folded};
 
 /// How many nodes (and hundreds of bytes of their text) the aliases of one document may expand to.
@@ -33,6 +34,9 @@ impl Node<'_> {
         let Kind::Scalar { text, style, tag } = self.kind() else {
             return Err(self.problem("expected a scalar"));
         };
+        if dialect == Dialect::Kustomize && self.turns_to_text(text, style, tag) {
+            return Ok(text.into());
+        }
         let resolved =
             resolve(text, style, tag, dialect).map_err(|message| self.problem(message))?;
         Ok(match resolved {
@@ -50,6 +54,15 @@ impl Node<'_> {
         })
     }
 
+    /// Tells whether kustomize's own writing makes text of a plain scalar in a flow collection: an absent value, and a
+    /// time with a colon, which it quotes.
+    fn turns_to_text(self, text: &str, style: Style, tag: Option<&str>) -> bool {
+        self.is_in_flow()
+            && style == Style::Plain
+            && tag.is_none()
+            && (text.is_empty() || (text.contains(':') && is_timestamp(text)))
+    }
+
     /// Returns a key's text as JSON carries it.
     ///
     /// Under kustomize's rules only strings are keys, except at the root (`root`), where the text is taken as it is.
@@ -59,8 +72,13 @@ impl Node<'_> {
         };
         let resolved =
             resolve(text, style, tag, dialect).map_err(|message| self.problem(message))?;
+        let is_text = match tag {
+            Some(tag) => matches!(tag, "!!str" | "!!merge" | "!"),
+            None => style != Style::Plain || !is_timestamp(text),
+        };
         match (resolved, dialect) {
-            (Resolved::Str(text), _) => Ok(text),
+            (Resolved::Str(text), Dialect::Kubectl) => Ok(text),
+            (Resolved::Str(text), Dialect::Kustomize) if is_text => Ok(text),
             (Resolved::Null, _) => Err(self.problem("null is no key of a JSON object")),
             (_, Dialect::Kustomize) if root => Ok(text.to_owned()),
             (_, Dialect::Kustomize) => Err(self.problem(format!(
@@ -71,7 +89,7 @@ impl Node<'_> {
             (Resolved::UInt(_), Dialect::Kubectl) => {
                 Err(self.problem(format!("the key `{text}` is too large a number")))
             }
-            (Resolved::Float(float), Dialect::Kubectl) => Ok(super::float::go_g_single(float)),
+            (Resolved::Float(float), Dialect::Kubectl) => Ok(go_g_single(float)),
         }
     }
 }
@@ -79,8 +97,7 @@ impl Node<'_> {
 /// Returns a float as Go's JSON writes it and kustomize reads it again: whole numbers become integers.
 pub(super) fn number(float: f64) -> Option<Number> {
     if float.fract() == 0.0 && float.abs() < 1e21 {
-        // The shortest digits, filled up with zeros, are what the text holds.
-        let text = format!("{float}");
+        let text = go_plain(float);
         let text = if text == "-0" { "0" } else { &text };
         if let Ok(int) = text.parse::<i64>() {
             return Some(int.into());

@@ -45,7 +45,8 @@ pub enum Dialect {
 pub struct Stream {
     /// The documents that could be read, in file order; their `index` counts the broken and the empty ones too.
     pub documents: Vec<Document>,
-    /// What could not be read, in file order: not empty means that the Go tools refuse the whole file.
+    /// What could not be read, or what the Go tools refuse although YAML allows it (those documents are kept all the
+    /// same), in file order: not empty means that the Go tools refuse the whole file.
     pub problems: Vec<Problem>,
 }
 

@@ -77,6 +77,8 @@ pub(super) struct Properties {
 pub(super) struct Cell {
     pub(super) shape: Shape,
     pub(super) flow: bool,
+    /// Whether it stands inside a flow collection.
+    pub(super) in_flow: bool,
     pub(super) start: u32,
     pub(super) end: u32,
     pub(super) properties: Option<Box<Properties>>,
@@ -134,7 +136,7 @@ impl Document {
         self.at(route).map(|node| node.span())
     }
 
-    /// Returns the text of the whole file; a byte that is no UTF-8 stands as `?`.
+    /// Returns the text of the whole file; a byte that is no UTF-8 stands as `_`.
     pub fn source(&self) -> &str {
         &self.source.text
     }
@@ -273,6 +275,11 @@ impl<'d> Node<'d> {
     /// Tells whether it is a collection in flow style (`{…}`, `[…]`).
     pub fn is_flow(self) -> bool {
         self.content().is_some_and(|cell| cell.flow)
+    }
+
+    /// Tells whether it stands inside a collection in flow style.
+    pub fn is_in_flow(self) -> bool {
+        self.cell().is_some_and(|cell| cell.in_flow)
     }
 
     /// Tells whether nothing stands there (`key:` without a value).

@@ -93,6 +93,7 @@ impl<'s> Reader<'s> {
             emit_anchor_events: true,
             emit_comments: false,
             block_scalar_eof_without_line_feed: true,
+            bom_inside_document_as_content: true,
         };
         Self {
             source,
@@ -153,7 +154,11 @@ impl<'s> Reader<'s> {
     fn take(&mut self, event: Event<'s>, span: Span) -> Result<(), Problem> {
         let range = span.byte_range().unwrap_or(self.cursor..self.cursor);
         match event {
-            Event::DocumentStart(..) => {
+            Event::DocumentStart(_, version) => {
+                if version.is_some() {
+                    let refused = self.problem(range.start, "kustomize refuses a %YAML directive");
+                    self.problems.push(refused);
+                }
                 self.abandon();
                 self.in_document = true;
                 self.count += 1;
@@ -162,8 +167,11 @@ impl<'s> Reader<'s> {
             }
             Event::DocumentEnd => self.finish(range.end),
             Event::Scalar(text, style, anchor, tag) => {
-                let (shape, range) = self.scalar(&text, style, range, &tag);
+                let (shape, range) = self.scalar(&text, style, range, tag.is_some());
                 let properties = self.tag(tag.as_deref(), span);
+                if matches!(style, ScalarStyle::Literal | ScalarStyle::Folded) {
+                    self.refuse_tab(&range);
+                }
                 self.cursor = range.end;
                 let id = self.add(shape, range, false, properties);
                 self.define(anchor, id);
@@ -204,9 +212,15 @@ impl<'s> Reader<'s> {
     ) -> u32 {
         let id = self.cells.len() as u32;
         let range = self.stripped.original_range(range);
+        let parent = self
+            .frames
+            .last()
+            .and_then(|frame| self.cells.get(frame.id as usize));
+        let in_flow = parent.is_some_and(|parent| parent.flow || parent.in_flow);
         self.cells.push(Cell {
             shape,
             flow,
+            in_flow,
             start: range.start as u32,
             end: range.end as u32,
             properties,
@@ -239,7 +253,7 @@ impl<'s> Reader<'s> {
         properties.anchor = Some(name.into());
         properties.span =
             properties.span.start.min(range.start)..properties.span.end.max(range.end);
-        if cell.start == cell.end {
+        if cell.start == cell.end && matches!(cell.shape, Shape::Scalar(..)) {
             cell.start = properties.span.end as u32;
             cell.end = cell.start;
         }
@@ -363,11 +377,16 @@ impl<'s> Reader<'s> {
         text: &str,
         style: ScalarStyle,
         range: Range<usize>,
-        tag: &Option<std::borrow::Cow<'_, Tag>>,
+        tagged: bool,
     ) -> (Shape, Range<usize>) {
         let raw = self.stripped.text.get(range.clone()).unwrap_or_default();
+        let range = if style == ScalarStyle::Plain && raw.is_empty() {
+            self.absent(range)
+        } else {
+            range
+        };
         match style {
-            ScalarStyle::Plain if range.is_empty() && (text == "~" || tag.is_some()) => {
+            ScalarStyle::Plain if range.is_empty() && (text == "~" || tagged) => {
                 (Shape::Scalar(Text::Span, Style::Plain), range)
             }
             ScalarStyle::Plain => (
@@ -395,6 +414,23 @@ impl<'s> Reader<'s> {
                 )
             }
         }
+    }
+
+    /// Returns where an absent value would stand: right behind its colon, where there is one.
+    fn absent(&self, range: Range<usize>) -> Range<usize> {
+        let rest = self.stripped.text.get(self.cursor..).unwrap_or_default();
+        let colon = rest.trim_start_matches([' ', '\t', '\n', '\r']);
+        if self.in_value() && colon.starts_with(':') {
+            let at = self.cursor + rest.len() - colon.len() + 1;
+            return at..at;
+        }
+        range
+    }
+
+    /// Tells whether the next node is the value of a mapping's entry.
+    fn in_value(&self) -> bool {
+        let frame = self.frames.last();
+        frame.is_some_and(|frame| frame.mapping && frame.children.len() % 2 == 1)
     }
 
     /// Returns the bytes of a block scalar, header included, for granit's range of its content.
@@ -431,13 +467,26 @@ impl<'s> Reader<'s> {
         start..end.max(least)
     }
 
+    /// Notes a block scalar whose first line begins with a tab behind its indentation: YAML allows it, Go does not.
+    fn refuse_tab(&mut self, range: &Range<usize>) {
+        let written = self.stripped.text.get(range.clone()).unwrap_or_default();
+        let (header, body) = written.split_once('\n').unwrap_or((written, ""));
+        let token = header.split([' ', '\t']).next().unwrap_or_default();
+        let first = body.lines().find(|line| !line.trim_matches(' ').is_empty());
+        if !token.contains(|c: char| c.is_ascii_digit())
+            && first.is_some_and(|line| line.trim_start_matches(' ').starts_with('\t'))
+        {
+            let refused = self.problem(
+                range.start,
+                "the Go tools refuse a tab where indentation is expected",
+            );
+            self.problems.push(refused);
+        }
+    }
+
     /// Returns the range of a block sequence from its first dash.
     fn first_dash(&self, range: Range<usize>) -> Range<usize> {
-        let in_value = self
-            .frames
-            .last()
-            .is_some_and(|frame| frame.mapping && frame.children.len() % 2 == 1);
-        let at = if in_value {
+        let at = if self.in_value() {
             self.skip_to(range.start.max(self.cursor), b"-")
         } else {
             range.start
@@ -488,5 +537,167 @@ fn owned(text: &str, raw: &str, place: Text) -> Text {
         place
     } else {
         Text::Owned(text.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Node, Route};
+    use super::*;
+
+    /// Prints each node of a document as `line:column kind span-text`.
+    fn picture(text: &str) -> String {
+        fn walk(node: Node<'_>, text: &str, depth: usize, out: &mut String) {
+            let name = match node.text() {
+                Some(value) => format!("{value:?}"),
+                None if node.is_flow() => "flow".to_owned(),
+                None => "block".to_owned(),
+            };
+            let extra = node
+                .anchor()
+                .map(|name| format!(" &{name}"))
+                .unwrap_or_default()
+                + &node.tag().map(|tag| format!(" {tag}")).unwrap_or_default();
+            let span = &text[node.span()];
+            *out += &format!(
+                "{}{}:{} {name}{extra} {span:?}\n",
+                "  ".repeat(depth),
+                node.line(),
+                node.column()
+            );
+            if node.is_alias() {
+                return;
+            }
+            for entry in node.entries() {
+                walk(entry.key, text, depth + 1, out);
+                walk(entry.value, text, depth + 1, out);
+            }
+            for item in node.items() {
+                walk(item, text, depth + 1, out);
+            }
+        }
+        let stream = parse(text.as_bytes());
+        assert_eq!(stream.problems, vec![]);
+        let mut out = String::new();
+        for document in &stream.documents {
+            document
+                .root()
+                .inspect(|root| walk(*root, text, 0, &mut out));
+        }
+        out
+    }
+
+    #[test]
+    fn block_scalars_begin_at_their_indicator_and_end_with_their_text() {
+        let text = "a: |  # c\n  x\n\n  y\n\n\nb: &n !!str >-\n\n  z  \n  \nc: |+\n  k\n\nd: |\ne:\n- |2\n   q";
+        assert_eq!(
+            picture(text),
+            r#"1:1 block "a: |  # c\n  x\n\n  y\n\n\nb: &n !!str >-\n\n  z  \n  \nc: |+\n  k\n\nd: |\ne:\n- |2\n   q"
+  1:1 "a" "a"
+  1:4 "x\n\ny\n" "|  # c\n  x\n\n  y"
+  7:1 "b" "b"
+  7:4 "\nz  " &n !!str ">-\n\n  z  "
+  11:1 "c" "c"
+  11:4 "k\n\n" "|+\n  k\n"
+  14:1 "d" "d"
+  14:4 "" "|"
+  15:1 "e" "e"
+  16:1 block "- |2\n   q"
+    16:3 " q" "|2\n   q"
+"#
+        );
+    }
+
+    #[test]
+    fn collections_begin_at_their_first_indicator_or_key() {
+        let text = "a: &x\n  - - 1\n  -   b: {c: [2, ], d}\n      e:\nf:\n- *x\n-\n- &z y\n- !t\n";
+        assert_eq!(
+            picture(text),
+            r#"1:1 block "a: &x\n  - - 1\n  -   b: {c: [2, ], d}\n      e:\nf:\n- *x\n-\n- &z y\n- !t"
+  1:1 "a" "a"
+  1:4 block &x "- - 1\n  -   b: {c: [2, ], d}\n      e:"
+    2:5 block "- 1"
+      2:7 "1" "1"
+    3:7 block "b: {c: [2, ], d}\n      e:"
+      3:7 "b" "b"
+      3:10 flow "{c: [2, ], d}"
+        3:11 "c" "c"
+        3:14 flow "[2, ]"
+          3:15 "2" "2"
+        3:21 "d" "d"
+        3:22 "" ""
+      4:7 "e" "e"
+      4:9 "" ""
+  5:1 "f" "f"
+  6:1 block "- *x\n-\n- &z y\n- !t"
+    6:3 block "*x"
+    7:2 "" ""
+    8:3 "y" &z "y"
+    9:3 "" !t ""
+"#
+        );
+    }
+
+    #[test]
+    fn a_broken_document_does_not_hide_the_others() {
+        let stream = parse(b"a: 1\n---\nb: [\n---\nc: 2\n---\n# nothing\n---\nd: \xff\n---\ne: *x\n---\nf: &f [*f]\n---\ng: 3\n");
+        let kept: Vec<(usize, String)> = stream
+            .documents
+            .iter()
+            .filter_map(|document| {
+                Some((
+                    document.index,
+                    document.root()?.entries().next()?.key.text()?.to_owned(),
+                ))
+            })
+            .collect();
+        assert_eq!(kept, [(0, "a".into()), (2, "c".into()), (7, "g".into())]);
+        let problems: Vec<String> = stream.problems.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            problems,
+            [
+                "line 3, column 4: unclosed bracket '['",
+                "line 9, column 4: the text is not valid UTF-8",
+                "line 11, column 4: while parsing node, found unknown anchor",
+                "line 13, column 8: the anchor's value contains itself"
+            ]
+        );
+    }
+
+    #[test]
+    fn offsets_count_from_the_file_s_first_byte_over_marks_and_windows_lines() {
+        let text = "\u{feff}a: é\r\n---\r\n\u{feff}b:\r\n  - c # x\r\n  - |\r\n    t\r\n";
+        let stream = parse(text.as_bytes());
+        assert_eq!(stream.problems, vec![]);
+        let spans: Vec<&str> = [
+            Route::root().key("a"),
+            Route::root().key("b").index(0),
+            Route::root().key("b").index(1),
+        ]
+        .iter()
+        .flat_map(|route| {
+            stream
+                .documents
+                .iter()
+                .filter_map(|document| document.span_of(route))
+        })
+        .map(|span| &text[span])
+        .collect();
+        assert_eq!(spans, ["é", "c", "|\r\n    t"]);
+        assert_eq!(
+            stream.documents[1].line_of(&Route::root().key("b")),
+            Some(4)
+        );
+    }
+
+    #[test]
+    fn too_deep_nesting_is_a_problem_and_not_a_crash() {
+        for text in [
+            "[".repeat(5000),
+            "- ".repeat(5000),
+            "a:\n".to_owned() + &"- ".repeat(400) + "x",
+        ] {
+            assert_eq!(parse(text.as_bytes()).problems.len(), 1);
+        }
     }
 }

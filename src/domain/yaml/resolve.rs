@@ -32,9 +32,9 @@ pub fn resolve(
     tag: Option<&str>,
     dialect: Dialect,
 ) -> Result<Resolved, String> {
-    // A lone `!` takes the tag away again; kubectl's library then forgets the quotes too.
+    // A lone `!` means text to kubectl's library and nothing to kustomize's.
     let (tag, quoted) = match tag {
-        Some("!") => (None, style != Style::Plain && dialect == Dialect::Kustomize),
+        Some("!") => (None, style != Style::Plain || dialect == Dialect::Kubectl),
         tag => (tag, style != Style::Plain),
     };
     match tag {
@@ -76,7 +76,9 @@ fn plain(text: &str, dialect: Dialect, times: bool) -> Resolved {
         return word;
     }
     let number = match text.as_bytes().first() {
-        Some(b'.') => go_float(text).map(Resolved::Float),
+        Some(b'.') => without_separators(text)
+            .and_then(|text| go_float(&text))
+            .map(Resolved::Float),
         Some(b'0'..=b'9' | b'+' | b'-') => {
             if times && let Some(time) = timestamp::rfc3339(text) {
                 return Resolved::Str(match dialect {
@@ -94,6 +96,15 @@ fn plain(text: &str, dialect: Dialect, times: bool) -> Resolved {
 /// Tells whether an untagged plain scalar would be a timestamp to both libraries.
 pub(super) fn is_timestamp(text: &str) -> bool {
     timestamp::rfc3339(text).is_some()
+}
+
+/// Takes out the underscores that stand between digits; `None` where one stands elsewhere.
+fn without_separators(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let between = |at: usize| at > 0 && digit(at - 1) && digit(at + 1);
+    let stray = text.match_indices('_').any(|(at, _)| !between(at));
+    (!stray).then(|| text.replace('_', ""))
 }
 
 /// Looks up the exact words.

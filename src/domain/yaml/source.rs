@@ -12,7 +12,7 @@ const BOM: &str = "\u{feff}";
 /// A file's text, with the offsets of its lines.
 #[derive(Debug)]
 pub(super) struct Source {
-    /// The text as read; each byte that is no UTF-8 stands as `?`, so that offsets stay true.
+    /// The text as read; each byte that is no UTF-8 stands as `_`, so that offsets stay true.
     pub(super) text: String,
     /// Where each line starts.
     lines: Vec<u32>,
@@ -56,14 +56,14 @@ impl Source {
     }
 }
 
-/// Reads bytes that are not all UTF-8: each wrong byte becomes `?` and is noted.
+/// Reads bytes that are not all UTF-8: each wrong byte becomes `_` and is noted.
 fn patched(bytes: &[u8], invalid: &mut Vec<usize>) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         for _ in chunk.invalid() {
             invalid.push(text.len());
-            text.push('?');
+            text.push('_');
         }
     }
     text
@@ -136,7 +136,7 @@ mod tests {
         let source = Source::new(b"a: \xff\xfe b\n");
         assert_eq!(
             (source.text.as_str(), source.invalid),
-            ("a: ?? b\n", vec![3, 4])
+            ("a: __ b\n", vec![3, 4])
         );
     }
 }

@@ -15,6 +15,8 @@ mkdir -p "$bin"
 modules=("$@")
 [ ${#modules[@]} -gt 0 ] || modules=(render kubernetes flux argo)
 
+key_of() { cat "$here/$1/go.mod" "$here/$1/go.sum" | sha256sum | cut -c1-12; }
+
 say() { printf '%s\n' "$*" >&2; }
 
 version_flags() {
@@ -22,11 +24,27 @@ version_flags() {
   printf -- '-X %s.gitVersion=v1.37.2 -X %s.gitMajor=1 -X %s.gitMinor=37' "$p" "$p" "$p"
 }
 
+# crds MODULE FOLDER GO_MODULE SUBFOLDER: copies the custom resource definitions that belong to a pinned module
+crds() {
+  local dir out
+  out=$cache/$1-$(key_of "$1")/crds-$2
+  if [ ! -d "$out" ]; then
+    dir=$(cd "$here/$1" && go list -m -f '{{.Dir}}' "$3")
+    mkdir -p "$out.part"
+    cp "$dir/$4"/*.yaml "$out.part/"
+    chmod u+w "$out.part"/*.yaml
+    rm -f "$out.part/kustomization.yaml"
+    mv "$out.part" "$out"
+  fi
+  mkdir -p "$cache/crds"
+  ln -sfn "$out" "$cache/crds/$2"
+}
+
 # build MODULE NAME PACKAGE [EXTRA LDFLAGS]
 build() {
   local module=$1 name=$2 package=$3 extra=${4:-}
   local key out start
-  key=$(cat "$here/$module/go.mod" "$here/$module/go.sum" | sha256sum | cut -c1-12)
+  key=$(key_of "$module")
   out=$cache/$module-$key/$name
   if [ ! -x "$out" ]; then
     command -v go >/dev/null || { say "Go 1.26 is missing: install it to build $name"; exit 3; }
@@ -55,10 +73,13 @@ for module in "${modules[@]}"; do
       build kubernetes kube-controller-manager k8s.io/kubernetes/cmd/kube-controller-manager "$(version_flags)" ;;
     flux)
       build flux source-controller github.com/fluxcd/source-controller
-      build flux kustomize-controller github.com/fluxcd/kustomize-controller ;;
+      build flux kustomize-controller github.com/fluxcd/kustomize-controller
+      crds flux source-controller github.com/fluxcd/source-controller config/crd/bases
+      crds flux kustomize-controller github.com/fluxcd/kustomize-controller config/crd/bases ;;
     argo)
       build argo argocd github.com/argoproj/argo-cd/v3/cmd
-      for name in argocd-repo-server argocd-application-controller argocd-cmp-server; do ln -sfn "$(readlink "$bin/argocd")" "$bin/$name"; done ;;
+      for name in argocd-repo-server argocd-application-controller argocd-cmp-server; do ln -sfn "$(readlink "$bin/argocd")" "$bin/$name"; done
+      crds argo argocd github.com/argoproj/argo-cd/v3 manifests/crds ;;
     *) say "no module named $module: render, kubernetes, flux, argo"; exit 2 ;;
   esac
 done

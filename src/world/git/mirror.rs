@@ -358,7 +358,7 @@ const LOCK_STEP: Duration = Duration::from_millis(50);
 const LOCK_BOUND: Duration = Duration::from_secs(300);
 
 /// Makes a folder's address absolute, since children run elsewhere.
-fn absolute(url: GitUrl) -> Result<GitUrl, Fault> {
+pub(super) fn absolute(url: GitUrl) -> Result<GitUrl, Fault> {
     if url.method != Method::File {
         return Ok(url);
     }

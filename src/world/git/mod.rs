@@ -14,16 +14,23 @@
 mod access;
 mod call;
 mod child;
+mod commit;
 mod credentials;
 mod history;
+mod identity;
 mod mirror;
+mod push;
 mod revision;
+mod sign;
 mod transport;
 mod tree;
 mod url;
 
 pub use access::{Access, Timeouts};
+pub use commit::{Commit, Edit};
 pub use history::{CommitInfo, FileChange, FileStatus};
+pub use identity::{Identity, Person};
 pub use mirror::{Fetched, Mirror, Phase, Progress, RefChange};
+pub use push::Pushed;
 pub use tree::{GitTree, LfsPointer};
 pub use url::{GitUrl, Method};

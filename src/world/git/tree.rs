@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use git2::{ObjectType, Oid, Repository, Tree as Folder, TreeEntry};
 
+use super::child::Input;
 use super::mirror::Mirror;
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::render::{Entry, EntryKind, Tree};
@@ -22,6 +23,7 @@ const SUBMODULE: i32 = 0o160_000;
 /// Links are followed as far as they stay inside; a file behind one that leaves the repository, or inside a submodule,
 /// is a fault rather than a missing file.
 pub struct GitTree {
+    mirror: Mirror,
     repository: Mutex<Repository>,
     root: Oid,
     commit: String,
@@ -65,6 +67,7 @@ impl Mirror {
                     .hint("fetch it")
             })?;
         Ok(GitTree {
+            mirror: self.clone(),
             repository: Mutex::new(repository),
             root,
             commit: commit.to_owned(),
@@ -95,7 +98,7 @@ impl GitTree {
 impl Tree for GitTree {
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
         self.walk(path, |repository, found| match found {
-            Found::File(real, oid, _) => read(repository, &real, oid).map(Some),
+            Found::File(real, oid, _) => read(&self.mirror, repository, &real, oid).map(Some),
             Found::Folder(..) | Found::Nothing(_) => Ok(None),
             other => Err(other.refuse(path)),
         })
@@ -228,20 +231,38 @@ fn nothing(here: &str, ahead: &[String]) -> Found {
     Found::Nothing(path)
 }
 
-fn read(repository: &Repository, path: &str, oid: Oid) -> Result<Vec<u8>, Fault> {
-    let (size, _) = repository
+/// Reads a file's bytes; what a partial clone lacks is fetched by the `git` program, as git does it.
+pub(super) fn read(
+    mirror: &Mirror,
+    repository: &Repository,
+    path: &str,
+    oid: Oid,
+) -> Result<Vec<u8>, Fault> {
+    let size = repository
         .odb()
         .and_then(|o| o.read_header(oid))
-        .map_err(|e| broken(path, &e))?;
-    if size > LARGEST {
+        .map(|(size, _)| size);
+    if let Ok(size @ LARGEST..) = size {
         return Err(Fault::new(
             FaultKind::Unsupported,
             format!("the file is too large to read ({} MB)", size >> 20),
         )
         .at(path, None));
     }
-    let blob = repository.find_blob(oid).map_err(|e| broken(path, &e))?;
-    Ok(blob.content().to_vec())
+    match repository.find_blob(oid) {
+        Ok(blob) => Ok(blob.content().to_vec()),
+        Err(e) if mirror.is_own_clone() => {
+            let asked = mirror.access().git(mirror.dir()).map(|mut git| {
+                let git = git.args(["cat-file", "blob", &oid.to_string()]);
+                mirror.access().run(git, Input::Empty)
+            });
+            match asked {
+                Some(Ok(output)) if output.success => Ok(output.stdout),
+                _ => Err(broken(path, &e)),
+            }
+        }
+        Err(e) => Err(broken(path, &e)),
+    }
 }
 
 fn broken(path: &str, error: &git2::Error) -> Fault {

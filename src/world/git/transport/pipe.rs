@@ -256,6 +256,8 @@ impl Drop for Stream {
     fn drop(&mut self) {
         self.stdin = None;
         if self.call.is_cancelled() {
+            // The guard reaps it; ending it first keeps the pumps from waiting for its streams.
+            let _ended = self.child.0.kill();
             return;
         }
         while !self.ended {

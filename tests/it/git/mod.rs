@@ -3,6 +3,9 @@
 //! Fixtures are written with libgit2, so that most of it runs without the `git` program; what needs a program says so
 //! and stops where it is missing.
 
+mod cases;
+mod write;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

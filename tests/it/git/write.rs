@@ -1,0 +1,270 @@
+//! Commits and pushes: what lands in the repository, and what is refused before anything is written.
+
+use git2::Repository;
+use gitops_tui::domain::fault::FaultKind;
+use gitops_tui::world::git::{Edit, Identity, Mirror, Person};
+
+use super::{Sandbox, add, read};
+
+fn somebody() -> Identity {
+    let person = Person {
+        name: "Ada".into(),
+        email: "ada@example.test".into(),
+        time: 1_700_000_100,
+        offset: 60,
+    };
+    Identity {
+        author: person.clone(),
+        committer: person,
+    }
+}
+
+fn edit(path: &str, before: &str, after: &str) -> Edit {
+    Edit {
+        path: path.into(),
+        before: Some(before.into()),
+        after: Some(after.into()),
+    }
+}
+
+fn fetched(sandbox: &Sandbox, files: &[(&str, &str)]) -> (Mirror, String) {
+    let (url, commit) = sandbox.origin(files);
+    let mirror = sandbox.mirror(&url);
+    mirror.fetch(&mut |_| true).unwrap();
+    (mirror, commit)
+}
+
+#[test]
+fn a_commit_changes_its_files_only() {
+    let sandbox = Sandbox::new();
+    let (mirror, base) = fetched(
+        &sandbox,
+        &[
+            ("a.yaml", "a: 1\n"),
+            ("exec:run.yaml", "b: 1\n"),
+            ("gone.yaml", "x"),
+            ("deep/down/c", "c"),
+        ],
+    );
+    let edits = [
+        edit("a.yaml", "a: 1\n", "a: 2\n"),
+        edit("run.yaml", "b: 1\n", "b: 2\n"),
+        edit("new/folder/d.yaml", "", "d: 1\n"),
+        Edit {
+            path: "gone.yaml".into(),
+            before: None,
+            after: None,
+        },
+    ];
+    let made = mirror
+        .commit(&base, "drift/x", &edits, "subject\n\nbody", &somebody())
+        .unwrap();
+    assert_eq!(
+        made.files,
+        ["a.yaml", "gone.yaml", "new/folder/d.yaml", "run.yaml"]
+    );
+    assert_eq!((made.branch.as_str(), made.signed), ("drift/x", false));
+    let changed: Vec<_> = mirror
+        .changed(&base, &made.id, "")
+        .unwrap()
+        .into_iter()
+        .map(|c| c.path)
+        .collect();
+    assert_eq!(changed, made.files);
+    assert_eq!(read(&mirror, &made.id, "a.yaml").as_deref(), Some("a: 2\n"));
+    let repository = Repository::open(mirror.dir()).unwrap();
+    let commit = repository
+        .find_commit(git2::Oid::from_str(&made.id).unwrap())
+        .unwrap();
+    let mode = |path: &str| {
+        commit
+            .tree()
+            .unwrap()
+            .get_path(path.as_ref())
+            .unwrap()
+            .filemode()
+    };
+    assert_eq!((mode("a.yaml"), mode("run.yaml")), (0o100_644, 0o100_755));
+    assert_eq!(commit.message().unwrap(), "subject\n\nbody\n");
+    assert_eq!(commit.author().when().offset_minutes(), 60);
+    assert_eq!(mirror.tip("drift/x").unwrap(), made.id);
+
+    // The name is taken now: the next one is used, and the first branch stays where it is.
+    let again = mirror
+        .commit(&base, "drift/x", &edits[..1], "m", &somebody())
+        .unwrap();
+    assert_eq!(again.branch, "drift/x-2");
+    assert_eq!(mirror.tip("drift/x").unwrap(), made.id);
+    mirror.discard("drift/x-2", &again.id).unwrap();
+    assert!(mirror.tip("drift/x-2").is_err());
+}
+
+#[test]
+fn what_must_not_be_written_is_refused_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 12\n";
+    let (mirror, base) = fetched(
+        &sandbox,
+        &[
+            ("a.yaml", "a: 1\n"),
+            ("link:out", "../x"),
+            ("link:in", "a.yaml"),
+            ("big", pointer),
+        ],
+    );
+    let try_one = |edit: Edit| {
+        mirror
+            .commit(&base, "b", &[edit], "m", &somebody())
+            .unwrap_err()
+    };
+    for (edit, kind) in [
+        (edit("a.yaml", "a: 0\n", "a: 2\n"), FaultKind::Conflict),
+        (edit("a.yaml", "a: 1\n", "a: 1\n"), FaultKind::Refused),
+        (edit("none.yaml", "a: 1\n", "a: 2\n"), FaultKind::Conflict),
+        (edit("out", "", "a: 2\n"), FaultKind::Refused),
+        (edit("big", pointer, "a: 2\n"), FaultKind::Refused),
+        (edit("a.yaml/b", "", "a: 2\n"), FaultKind::Refused),
+        (edit("../a", "", "a: 2\n"), FaultKind::Refused),
+        (edit(".git/config", "", "a: 2\n"), FaultKind::Refused),
+        (
+            Edit {
+                path: "in".into(),
+                before: None,
+                after: None,
+            },
+            FaultKind::Refused,
+        ),
+    ] {
+        let path = edit.path.clone();
+        assert_eq!(try_one(edit).kind, kind, "{path}");
+    }
+    let twice = [
+        edit("a.yaml", "a: 1\n", "a: 2\n"),
+        edit("in", "a: 1\n", "a: 3\n"),
+    ];
+    assert!(mirror.commit(&base, "b", &twice, "m", &somebody()).is_err());
+    for name in ["a b", "-x", "HEAD", "a..b", ""] {
+        let ok = [edit("a.yaml", "a: 1\n", "a: 2\n")];
+        let fault = mirror
+            .commit(&base, name, &ok, "m", &somebody())
+            .unwrap_err();
+        assert_eq!(fault.kind, FaultKind::Usage, "{name}");
+    }
+    let repository = Repository::open(mirror.dir()).unwrap();
+    assert_eq!(
+        repository
+            .branches(Some(git2::BranchType::Local))
+            .unwrap()
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn a_push_makes_a_branch_and_never_takes_one_over() {
+    let sandbox = Sandbox::new();
+    if !sandbox.access().has_program() {
+        eprintln!("skipped: git is not installed");
+        return;
+    }
+    let (mirror, base) = fetched(&sandbox, &[("a.yaml", "a: 1\n")]);
+    let edits = [edit("a.yaml", "a: 1\n", "a: 2\n")];
+    let made = mirror
+        .commit(&base, "drift/x", &edits, "m", &somebody())
+        .unwrap();
+    let pushed = mirror.push("drift/x").unwrap();
+    assert_eq!(
+        (pushed.commit.as_str(), pushed.already),
+        (made.id.as_str(), false)
+    );
+    let origin = Repository::open(mirror.url().unwrap().path.as_str()).unwrap();
+    let at = |name: &str| {
+        origin
+            .find_reference(name)
+            .unwrap()
+            .target()
+            .unwrap()
+            .to_string()
+    };
+    assert_eq!(at("refs/heads/drift/x"), made.id);
+    assert!(
+        mirror.push("drift/x").unwrap().already,
+        "a retry repeats nothing"
+    );
+
+    // Somebody else's branch of the same name, even one that ours would only move forward.
+    let mine = mirror
+        .commit(&base, "theirs", &edits, "m", &somebody())
+        .unwrap();
+    origin
+        .reference(
+            "refs/heads/theirs",
+            git2::Oid::from_str(&base).unwrap(),
+            false,
+            "",
+        )
+        .unwrap();
+    let fault = mirror.push("theirs").unwrap_err();
+    assert_eq!(
+        (fault.kind, at("refs/heads/theirs")),
+        (FaultKind::Conflict, base.clone())
+    );
+    assert_eq!(
+        mirror.resolve("refs/heads/theirs").unwrap(),
+        mine.id,
+        "the commit is kept"
+    );
+
+    add(&origin, "refs/heads/drift/x", &[("b", "")], "on top");
+    assert_eq!(
+        mirror.push("drift/x").unwrap_err().kind,
+        FaultKind::Conflict
+    );
+    assert_eq!(mirror.push("none").unwrap_err().kind, FaultKind::NotFound);
+}
+
+#[test]
+fn the_users_clone_keeps_its_index_and_its_dirt() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("clone");
+    let repository = Repository::init(&path).unwrap();
+    let base = add(
+        &repository,
+        "refs/heads/main",
+        &[("a.yaml", "a: 1\n")],
+        "first",
+    );
+    repository.set_head("refs/heads/main").unwrap();
+    repository
+        .checkout_head(Some(git2::build::CheckoutBuilder::new().force()))
+        .unwrap();
+    std::fs::write(path.join("a.yaml"), "a: dirty\n").unwrap();
+    let index = std::fs::read(path.join(".git/index")).unwrap();
+    let sub = path.join("sub");
+    std::fs::create_dir(&sub).unwrap();
+
+    let mirror = Mirror::of_clone(&sub, &sandbox.access()).unwrap();
+    assert!(mirror.is_own_clone());
+    assert_eq!(mirror.resolve("HEAD").unwrap(), base);
+    let made = mirror
+        .commit(
+            &base,
+            "b",
+            &[edit("a.yaml", "a: 1\n", "a: 2\n")],
+            "m",
+            &somebody(),
+        )
+        .unwrap();
+    assert_eq!(
+        std::fs::read_to_string(path.join("a.yaml")).unwrap(),
+        "a: dirty\n"
+    );
+    assert_eq!(std::fs::read(path.join(".git/index")).unwrap(), index);
+    assert_eq!(mirror.resolve("main").unwrap(), base);
+    assert_eq!(mirror.resolve("b").unwrap(), made.id);
+    assert_eq!(
+        mirror.fetch(&mut |_| true).unwrap_err().kind,
+        FaultKind::Git,
+        "no remote to fetch"
+    );
+}

@@ -1,1 +1,4 @@
 //! The demo: an embedded cluster behind the shipping kube client, and a repository in a temporary folder.
+
+mod api;
+mod clock;

@@ -6,6 +6,7 @@
 
 mod access;
 mod address;
+mod client_side;
 mod defaults;
 mod discovery;
 mod fields;
@@ -28,11 +29,17 @@ use serde_json::Value;
 use tokio::sync::broadcast;
 
 pub(super) use access::Denial;
-pub(super) use kinds::Kind;
+pub(super) use kinds::{KINDS, Kind};
 pub(super) use refusal::Refusal;
 pub(super) use serve::client;
 pub(super) use store::Change;
 pub(super) use write::Caller;
+
+
+/// Lays a strategic merge patch over an object.
+pub(super) fn strategic_merge(object: &mut Value, patch: &Value) {
+    patches::strategic("", object, patch);
+}
 
 use store::{Key, Store};
 
@@ -82,6 +89,11 @@ impl Cluster {
     /// Follows every change from now on.
     pub(super) fn changes(&self) -> broadcast::Receiver<Change> {
         self.store.changes()
+    }
+
+    /// Returns the cluster's name.
+    pub(super) fn name(&self) -> &'static str {
+        self.character.name
     }
 
     /// Returns the cluster's clock.

@@ -327,6 +327,12 @@ impl Cluster {
         if caller.dry {
             return new;
         }
+        let metadata = &new["metadata"];
+        let let_go = !metadata["deletionTimestamp"].is_null() && metadata["finalizers"].as_array().is_none_or(Vec::is_empty);
+        if let_go {
+            self.store.put(state, kind, key, None);
+            return new;
+        }
         let Some(stored) = self.store.put(state, kind, key.clone(), Some(new)) else {
             return Value::Null;
         };

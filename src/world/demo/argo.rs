@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::api::{Caller, Cluster, KINDS, Kind};
-use super::flux::{known, place};
+use super::flux::known;
 use super::render;
 use super::repository::Repository;
 
@@ -66,13 +66,15 @@ impl Argo {
     fn edit(&self, name: &str, edit: impl FnOnce(&mut Value)) {
         let Some(kind) = Self::kind() else { return };
         let caller = Caller::new(KEEPER);
-        let done = self.cluster.edit(kind, Some("argocd"), name, &caller, |object| {
-            if object["status"].is_null() {
-                object["status"] = json!({});
-            }
-            edit(object);
-            Ok(())
-        });
+        let done = self
+            .cluster
+            .edit(kind, Some("argocd"), name, &caller, |object| {
+                if object["status"].is_null() {
+                    object["status"] = json!({});
+                }
+                edit(object);
+                Ok(())
+            });
         // It may have been deleted in between.
         drop(done);
     }
@@ -80,15 +82,21 @@ impl Argo {
     /// Renders an Application at its revision, or at `revision` where an operation names one.
     fn target(&self, app: &Value, revision: Option<&str>) -> Result<Target, String> {
         let source = &app["spec"]["source"];
-        let wanted = revision.or(source["targetRevision"].as_str()).unwrap_or("HEAD");
+        let wanted = revision
+            .or(source["targetRevision"].as_str())
+            .unwrap_or("HEAD");
         let commit = self.repository.resolve(wanted).map_err(|f| f.to_string())?;
         let files = self.repository.files(&commit).map_err(|f| f.to_string())?;
         let rendered = render::render(&files, source["path"].as_str().unwrap_or_default())?;
         let app_name = app["metadata"]["name"].as_str().unwrap_or_default();
-        let home = app["spec"]["destination"]["namespace"].as_str().unwrap_or_default();
+        let home = app["spec"]["destination"]["namespace"]
+            .as_str()
+            .unwrap_or_default();
         let mut objects = rendered.objects;
         for object in &mut objects {
-            let Some((kind, namespace, name)) = known(object) else { continue };
+            let Some((kind, namespace, name)) = known(object) else {
+                continue;
+            };
             let namespace = namespace.map(|n| if n.is_empty() { home.to_owned() } else { n });
             if let Some(namespace) = &namespace {
                 object["metadata"]["namespace"] = namespace.as_str().into();
@@ -173,8 +181,13 @@ impl Argo {
         let mut seen = vec![];
         let mut resources = vec![];
         for object in &target.objects {
-            let Some((kind, namespace, name)) = known(object) else { continue };
-            let there = self.cluster.get(kind, namespace.as_deref(), &name).is_some();
+            let Some((kind, namespace, name)) = known(object) else {
+                continue;
+            };
+            let there = self
+                .cluster
+                .get(kind, namespace.as_deref(), &name)
+                .is_some();
             let changed = self
                 .cluster
                 .client_side_apply(kind, namespace.as_deref(), object, &caller)
@@ -188,8 +201,13 @@ impl Argo {
             resources.push(resource);
         }
         for live in self.tracked(app["metadata"]["name"].as_str().unwrap_or_default()) {
-            let Some((kind, namespace, name)) = known(&live) else { continue };
-            if !seen.iter().any(|(k, s, n)| (*k, s, n) == (kind.kind, &namespace, &name)) {
+            let Some((kind, namespace, name)) = known(&live) else {
+                continue;
+            };
+            if !seen
+                .iter()
+                .any(|(k, s, n)| (*k, s, n) == (kind.kind, &namespace, &name))
+            {
                 let mut resource = resource(kind, namespace.as_deref(), &name);
                 resource["status"] = "OutOfSync".into();
                 resource["requiresPruning"] = true.into();
@@ -234,9 +252,16 @@ impl Argo {
             return self.end(name, &operation, ("Failed", "Operation terminated"), None);
         }
         if is_chart(&app) {
-            return self.end(name, &operation, ("Succeeded", "successfully synced (all tasks run)"), None);
+            return self.end(
+                name,
+                &operation,
+                ("Succeeded", "successfully synced (all tasks run)"),
+                None,
+            );
         }
-        let revision = operation["sync"]["revision"].as_str().filter(|r| !r.is_empty());
+        let revision = operation["sync"]["revision"]
+            .as_str()
+            .filter(|r| !r.is_empty());
         match self.target(&app, revision) {
             Ok(target) => {
                 let (results, failed) = self.sync(&app, &target, &operation["sync"]);
@@ -265,7 +290,9 @@ impl Argo {
         let is_chosen = |kind: &Kind, name: &str| {
             chosen.is_none_or(|list| {
                 list.iter().any(|r| {
-                    r["kind"] == kind.kind && r["name"] == name && r["group"].as_str().unwrap_or_default() == kind.group
+                    r["kind"] == kind.kind
+                        && r["name"] == name
+                        && r["group"].as_str().unwrap_or_default() == kind.group
                 })
             })
         };
@@ -273,11 +300,15 @@ impl Argo {
         let mut failed = false;
         let tail = if dry { " (dry run)" } else { "" };
         for object in &target.objects {
-            let Some((kind, namespace, name)) = known(object) else { continue };
+            let Some((kind, namespace, name)) = known(object) else {
+                continue;
+            };
             if !is_chosen(kind, &name) {
                 continue;
             }
-            let applied = self.cluster.client_side_apply(kind, namespace.as_deref(), object, &caller);
+            let applied =
+                self.cluster
+                    .client_side_apply(kind, namespace.as_deref(), object, &caller);
             let what = format!("{}/{name}", singular(kind));
             let (status, message) = match applied {
                 Ok(applied) if applied.created => ("Synced", format!("{what} created{tail}")),
@@ -290,15 +321,25 @@ impl Argo {
             };
             results.push(result(kind, namespace.as_deref(), &name, status, &message));
         }
-        let rendered: Vec<_> = target.objects.iter().filter_map(known).map(|(k, s, n)| (k.kind, s, n)).collect();
+        let rendered: Vec<_> = target
+            .objects
+            .iter()
+            .filter_map(known)
+            .map(|(k, s, n)| (k.kind, s, n))
+            .collect();
         for live in self.tracked(app["metadata"]["name"].as_str().unwrap_or_default()) {
-            let Some((kind, namespace, name)) = known(&live) else { continue };
+            let Some((kind, namespace, name)) = known(&live) else {
+                continue;
+            };
             let extra = !rendered.contains(&(kind.kind, namespace.clone(), name.clone()));
             if !extra || !is_chosen(kind, &name) {
                 continue;
             }
             let (status, message) = if sync["prune"] == true {
-                drop(self.cluster.delete(kind, namespace.as_deref(), &name, None, dry));
+                drop(
+                    self.cluster
+                        .delete(kind, namespace.as_deref(), &name, None, dry),
+                );
                 ("Pruned", format!("pruned{tail}"))
             } else {
                 ("PruneSkipped", "ignored (requires pruning)".to_owned())
@@ -308,10 +349,17 @@ impl Argo {
         (results, failed)
     }
 
-    fn end(&self, name: &str, operation: &Value, (phase, message): (&str, &str), result: Option<Value>) {
+    fn end(
+        &self,
+        name: &str,
+        operation: &Value,
+        (phase, message): (&str, &str),
+        result: Option<Value>,
+    ) {
         let now = self.cluster.clock().text();
         let sync = &operation["sync"];
-        let whole = sync["dryRun"] != true && sync["resources"].as_array().is_none_or(Vec::is_empty);
+        let whole =
+            sync["dryRun"] != true && sync["resources"].as_array().is_none_or(Vec::is_empty);
         self.edit(name, |app| {
             let source = app["spec"]["source"].clone();
             let status = &mut app["status"];
@@ -345,20 +393,28 @@ impl Argo {
 
     /// Starts an automated sync where the Application's policy asks for one; returns whether it did.
     pub(super) fn automate(&self, name: &str) -> bool {
-        let Some(app) = self.app(name) else { return false };
+        let Some(app) = self.app(name) else {
+            return false;
+        };
         let automated = &app["spec"]["syncPolicy"]["automated"];
         let on = automated.is_object() && automated["enabled"] != false;
         let status = &app["status"];
-        if !on || status["sync"]["status"] != "OutOfSync" || !app["operation"].is_null() || is_frozen(&app) {
+        if !on
+            || status["sync"]["status"] != "OutOfSync"
+            || !app["operation"].is_null()
+            || is_frozen(&app)
+        {
             return false;
         }
         let revision = status["sync"]["revision"].clone();
         let last = &status["operationState"];
         let tried = last["syncResult"]["revision"] == revision;
         let heals = automated["selfHeal"] == true && last["phase"] == "Succeeded";
-        let extra_only = status["resources"].as_array().into_iter().flatten().all(|r| {
-            r["status"] == "Synced" || r["requiresPruning"] == true
-        });
+        let extra_only = status["resources"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .all(|r| r["status"] == "Synced" || r["requiresPruning"] == true);
         if (tried && !heals) || (extra_only && automated["prune"] != true) {
             return false;
         }
@@ -379,7 +435,8 @@ impl Argo {
             sync["autoHealAttemptsCount"] = 1.into();
         }
         self.edit(name, |app| {
-            app["operation"] = json!({"initiatedBy": {"automated": true}, "retry": {"limit": 5}, "sync": sync});
+            app["operation"] =
+                json!({"initiatedBy": {"automated": true}, "retry": {"limit": 5}, "sync": sync});
         });
         true
     }
@@ -405,7 +462,14 @@ fn set_health(status: &mut Value, word: &str, now: &str) {
 fn has_health(kind: &Kind) -> bool {
     matches!(
         kind.kind,
-        "Deployment" | "StatefulSet" | "DaemonSet" | "Service" | "Ingress" | "PersistentVolumeClaim" | "CronJob" | "Job"
+        "Deployment"
+            | "StatefulSet"
+            | "DaemonSet"
+            | "Service"
+            | "Ingress"
+            | "PersistentVolumeClaim"
+            | "CronJob"
+            | "Job"
     )
 }
 
@@ -438,13 +502,20 @@ fn result(kind: &Kind, namespace: Option<&str>, name: &str, status: &str, messag
 /// Returns how apply messages name a kind: `deployment.apps`, `configmap`.
 fn singular(kind: &Kind) -> String {
     let word = kind.kind.to_ascii_lowercase();
-    if kind.group.is_empty() { word } else { format!("{word}.{}", kind.group) }
+    if kind.group.is_empty() {
+        word
+    } else {
+        format!("{word}.{}", kind.group)
+    }
 }
 
 fn images(objects: &[Value]) -> Vec<String> {
     let mut images: Vec<String> = objects
         .iter()
-        .filter_map(|o| o.pointer("/spec/template/spec/containers").and_then(Value::as_array))
+        .filter_map(|o| {
+            o.pointer("/spec/template/spec/containers")
+                .and_then(Value::as_array)
+        })
         .flatten()
         .filter_map(|c| c["image"].as_str().map(str::to_owned))
         .collect();
@@ -454,7 +525,10 @@ fn images(objects: &[Value]) -> Vec<String> {
 }
 
 fn source_type(source: &Value) -> &'static str {
-    if source["path"].as_str().is_some_and(|p| p.contains("overlays")) {
+    if source["path"]
+        .as_str()
+        .is_some_and(|p| p.contains("overlays"))
+    {
         "Kustomize"
     } else {
         "Directory"

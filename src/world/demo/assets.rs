@@ -3,7 +3,10 @@
 /// Reads one file at build time.
 macro_rules! file {
     ($path:literal) => {
-        ($path, include_str!(concat!("../../../assets/demo/fleet/", $path)))
+        (
+            $path,
+            include_str!(concat!("../../../assets/demo/fleet/", $path)),
+        )
     };
 }
 
@@ -101,7 +104,10 @@ mod tests {
                 }
             }
         }
-        let compiled: BTreeSet<String> = super::FILES.iter().map(|(path, _)| (*path).into()).collect();
+        let compiled: BTreeSet<String> = super::FILES
+            .iter()
+            .map(|(path, _)| (*path).into())
+            .collect();
         assert_eq!(found, compiled);
     }
 }

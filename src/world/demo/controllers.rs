@@ -102,7 +102,8 @@ impl Controllers {
             }
             return;
         };
-        let moved = before.is_none_or(|b| b["metadata"]["generation"] != after["metadata"]["generation"]);
+        let moved =
+            before.is_none_or(|b| b["metadata"]["generation"] != after["metadata"]["generation"]);
         match change.kind.kind {
             "GitRepository" => self.notice_source(before, after, moved),
             "Kustomization" => self.notice_kustomization(after, moved),
@@ -169,7 +170,10 @@ impl Controllers {
 
     fn notice_deployment(&mut self, deployment: &Value) {
         let (namespace, name) = place(deployment);
-        if self.wanted_replicas(&namespace, &name).is_some_and(|n| deployment["spec"]["replicas"] != n) {
+        if self
+            .wanted_replicas(&namespace, &name)
+            .is_some_and(|n| deployment["spec"]["replicas"] != n)
+        {
             self.later(Task::Scale(namespace, name));
         }
     }
@@ -181,13 +185,20 @@ impl Controllers {
             let target = &hpa["spec"]["scaleTargetRef"];
             place(hpa).0 == namespace && target["kind"] == "Deployment" && target["name"] == name
         })?;
-        scaler["status"]["desiredReplicas"].as_i64().filter(|n| *n > 0)
+        scaler["status"]["desiredReplicas"]
+            .as_i64()
+            .filter(|n| *n > 0)
     }
 
     /// Does what is due.
     fn work(&mut self) {
         let now = Instant::now();
-        let due: Vec<Task> = self.tasks.iter().filter(|(_, at)| **at <= now).map(|(t, _)| t.clone()).collect();
+        let due: Vec<Task> = self
+            .tasks
+            .iter()
+            .filter(|(_, at)| **at <= now)
+            .map(|(t, _)| t.clone())
+            .collect();
         for task in due {
             self.tasks.remove(&task);
             self.perform(task);
@@ -256,10 +267,12 @@ impl Controllers {
         };
         if let Some(kind) = Kind::of("apps/v1", "Deployment") {
             let caller = Caller::new("kube-controller-manager").through("scale");
-            let done = self.cluster().edit(kind, Some(namespace), name, &caller, |object| {
-                object["spec"]["replicas"] = wanted.into();
-                Ok(())
-            });
+            let done = self
+                .cluster()
+                .edit(kind, Some(namespace), name, &caller, |object| {
+                    object["spec"]["replicas"] = wanted.into();
+                    Ok(())
+                });
             drop(done);
         }
     }

@@ -47,7 +47,12 @@ impl Verdict {
 
 /// Returns the namespace and name of an object.
 pub(super) fn place(object: &Value) -> (String, String) {
-    let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
+    let text = |key: &str| {
+        object["metadata"][key]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
     (text("namespace"), text("name"))
 }
 
@@ -62,8 +67,18 @@ pub(super) fn is_suspended(object: &Value) -> bool {
 }
 
 /// Returns a condition, keeping the time of the last change of its status.
-fn condition(old: &Value, kind: &str, status: &str, (reason, message): (&str, &str), now: &str) -> Value {
-    let before = old["conditions"].as_array().into_iter().flatten().find(|c| c["type"] == kind);
+fn condition(
+    old: &Value,
+    kind: &str,
+    status: &str,
+    (reason, message): (&str, &str),
+    now: &str,
+) -> Value {
+    let before = old["conditions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|c| c["type"] == kind);
     let since = match before {
         Some(before) if before["status"] == status => before["lastTransitionTime"].clone(),
         _ => now.into(),
@@ -83,7 +98,9 @@ impl Flux {
 
     /// Returns all objects of one of Flux's kinds.
     pub(super) fn all(&self, kind: &str) -> Vec<Arc<Value>> {
-        Self::kind(kind).map(|k| self.cluster.list(k)).unwrap_or_default()
+        Self::kind(kind)
+            .map(|k| self.cluster.list(k))
+            .unwrap_or_default()
     }
 
     /// Returns one object of Flux's.
@@ -95,13 +112,15 @@ impl Flux {
         let Some(kind) = Self::kind(kind) else { return };
         let (namespace, name) = place(object);
         let caller = Caller::new(manager).through("status");
-        let done = self.cluster.edit(kind, Some(&namespace), &name, &caller, |object| {
-            if object["status"].is_null() {
-                object["status"] = json!({});
-            }
-            edit(&mut object["status"]);
-            Ok(())
-        });
+        let done = self
+            .cluster
+            .edit(kind, Some(&namespace), &name, &caller, |object| {
+                if object["status"].is_null() {
+                    object["status"] = json!({});
+                }
+                edit(&mut object["status"]);
+                Ok(())
+            });
         // The object may have gone in between; then there is no status to write.
         drop(done);
     }
@@ -160,7 +179,9 @@ impl Flux {
         self.set_status("GitRepository", source, "source-controller", |status| {
             let says = ("GitOperationFailed", message.as_str());
             let in_storage = status["conditions"].as_array().into_iter().flatten();
-            let in_storage = in_storage.filter(|c| c["type"] == "ArtifactInStorage").cloned();
+            let in_storage = in_storage
+                .filter(|c| c["type"] == "ArtifactInStorage")
+                .cloned();
             let mut conditions = vec![
                 condition(status, "Ready", "False", says, &now),
                 condition(status, "FetchFailed", "True", says, &now),
@@ -179,10 +200,23 @@ impl Flux {
         let generation = app["metadata"]["generation"].clone();
         let revision = self.artifact(app).unwrap_or_default();
         self.set_status("Kustomization", app, KEEPER, |status| {
-            let fetching = format!("Fetching manifests for revision {revision} with a timeout of 3m0s");
+            let fetching =
+                format!("Fetching manifests for revision {revision} with a timeout of 3m0s");
             let mut conditions = vec![
-                condition(status, "Reconciling", "True", ("Progressing", &fetching), &now),
-                condition(status, "Ready", "Unknown", ("Progressing", "Reconciliation in progress"), &now),
+                condition(
+                    status,
+                    "Reconciling",
+                    "True",
+                    ("Progressing", &fetching),
+                    &now,
+                ),
+                condition(
+                    status,
+                    "Ready",
+                    "Unknown",
+                    ("Progressing", "Reconciliation in progress"),
+                    &now,
+                ),
             ];
             for condition in &mut conditions {
                 condition["observedGeneration"] = generation.clone();
@@ -194,9 +228,13 @@ impl Flux {
     /// Returns the revision of the artifact that an app's source holds.
     pub(super) fn artifact(&self, app: &Value) -> Option<String> {
         let source = &app["spec"]["sourceRef"];
-        let namespace = source["namespace"].as_str().or(app["metadata"]["namespace"].as_str())?;
+        let namespace = source["namespace"]
+            .as_str()
+            .or(app["metadata"]["namespace"].as_str())?;
         let source = self.one("GitRepository", namespace, source["name"].as_str()?)?;
-        source["status"]["artifact"]["revision"].as_str().map(str::to_owned)
+        source["status"]["artifact"]["revision"]
+            .as_str()
+            .map(str::to_owned)
     }
 
     /// Only takes up the request of a suspended app, as the real controller does.
@@ -208,7 +246,10 @@ impl Flux {
                 status["lastHandledReconcileAt"] = asked;
             }
             let ready = status["conditions"].as_array().into_iter().flatten();
-            if ready.filter(|c| c["type"] == "Ready").any(|c| c["status"] == "True") {
+            if ready
+                .filter(|c| c["type"] == "Ready")
+                .any(|c| c["status"] == "True")
+            {
                 status["observedGeneration"] = generation;
             }
         });
@@ -217,11 +258,17 @@ impl Flux {
     /// Runs one pass over a Kustomization, from its source's artifact to its status.
     pub(super) fn reconcile(&self, app: &Value) {
         let Some(revision) = self.artifact(app) else {
-            let says = Verdict::failed("ArtifactFailed", "Source artifact not found, retrying in 30s");
+            let says = Verdict::failed(
+                "ArtifactFailed",
+                "Source artifact not found, retrying in 30s",
+            );
             return self.finish(app, "", &says, None, None);
         };
         if let Some(missing) = self.waits_for(app) {
-            let says = Verdict::failed("DependencyNotReady", format!("dependency '{missing}' is not ready"));
+            let says = Verdict::failed(
+                "DependencyNotReady",
+                format!("dependency '{missing}' is not ready"),
+            );
             return self.finish(app, &revision, &says, None, None);
         }
         let commit = revision.rsplit(':').next().unwrap_or_default();
@@ -229,7 +276,9 @@ impl Flux {
             .repository
             .files(commit)
             .map_err(|fault| fault.to_string())
-            .and_then(|files| render::render(&files, app["spec"]["path"].as_str().unwrap_or_default()));
+            .and_then(|files| {
+                render::render(&files, app["spec"]["path"].as_str().unwrap_or_default())
+            });
         let rendered = match rendered {
             Ok(rendered) => rendered,
             Err(message) => {
@@ -244,7 +293,10 @@ impl Flux {
             if let Err(refusal) = self.apply(object) {
                 let (namespace, name) = place(object);
                 let kind = object["kind"].as_str().unwrap_or_default();
-                let message = format!("{kind}/{namespace}/{name} dry-run failed: {}", refusal.message());
+                let message = format!(
+                    "{kind}/{namespace}/{name} dry-run failed: {}",
+                    refusal.message()
+                );
                 let says = Verdict::failed("ReconciliationFailed", message);
                 return self.finish(app, &revision, &says, None, Some(digest));
             }
@@ -269,7 +321,10 @@ impl Flux {
             let other = self.one("Kustomization", namespace, name);
             let ready = other.is_some_and(|other| {
                 let conditions = other["status"]["conditions"].as_array();
-                conditions.is_some_and(|c| c.iter().any(|c| c["type"] == "Ready" && c["status"] == "True"))
+                conditions.is_some_and(|c| {
+                    c.iter()
+                        .any(|c| c["type"] == "Ready" && c["status"] == "True")
+                })
             });
             (!ready).then(|| format!("{namespace}/{name}"))
         })
@@ -299,14 +354,19 @@ impl Flux {
             return Ok(());
         }
         let caller = Caller::new(APPLIER);
-        self.cluster.apply(kind, namespace, object.clone(), &caller.clone().dry(), true)?;
+        self.cluster
+            .apply(kind, namespace, object.clone(), &caller.clone().dry(), true)?;
         if live.is_some() && !either(says("ssa", "Merge")) {
-            self.cluster.hand_over(kind, namespace, &name, APPLIER, |manager, operation| {
-                manager.starts_with("kubectl")
-                    || (operation == "Update" && (manager == "before-first-apply" || manager == APPLIER))
-            });
+            self.cluster
+                .hand_over(kind, namespace, &name, APPLIER, |manager, operation| {
+                    manager.starts_with("kubectl")
+                        || (operation == "Update"
+                            && (manager == "before-first-apply" || manager == APPLIER))
+                });
         }
-        self.cluster.apply(kind, namespace, object.clone(), &caller, true).map(drop)
+        self.cluster
+            .apply(kind, namespace, object.clone(), &caller, true)
+            .map(drop)
     }
 
     /// Deletes what the last pass applied and this one no longer renders.
@@ -325,8 +385,14 @@ impl Flux {
         let Some((namespace, name, group, kind)) = parse(id) else {
             return;
         };
-        let api = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
-        let Some(kind) = Kind::of(&api, &kind) else { return };
+        let api = if group.is_empty() {
+            version.to_owned()
+        } else {
+            format!("{group}/{version}")
+        };
+        let Some(kind) = Kind::of(&api, &kind) else {
+            return;
+        };
         let namespace = (!namespace.is_empty()).then_some(namespace.as_str());
         let Some(live) = self.cluster.get(kind, namespace, &name) else {
             return;
@@ -335,7 +401,8 @@ impl Flux {
         let labels = &live["metadata"]["labels"];
         let ours = labels["kustomize.toolkit.fluxcd.io/name"] == own
             && labels["kustomize.toolkit.fluxcd.io/namespace"] == own_namespace;
-        let kept = live["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/prune"] == "disabled";
+        let kept =
+            live["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/prune"] == "disabled";
         if ours && !kept {
             drop(self.cluster.delete(kind, namespace, &name, None, false));
         }
@@ -349,10 +416,12 @@ impl Flux {
         let (namespace, name) = place(app);
         if let Some(kind) = Self::kind("Kustomization") {
             let caller = Caller::new(KEEPER);
-            let done = self.cluster.edit(kind, Some(&namespace), &name, &caller, |object| {
-                object["metadata"]["finalizers"] = json!([]);
-                Ok(())
-            });
+            let done = self
+                .cluster
+                .edit(kind, Some(&namespace), &name, &caller, |object| {
+                    object["metadata"]["finalizers"] = json!([]);
+                    Ok(())
+                });
             drop(done);
         }
     }
@@ -406,7 +475,9 @@ impl Flux {
 /// Puts a pass into `status.history`: newest first, at most five, merged by digest and outcome.
 fn remember(status: &mut Value, digest: &str, outcome: &str, revision: &str, now: &str) {
     let mut history = status["history"].as_array().cloned().unwrap_or_default();
-    let same = history.iter().position(|h| h["digest"] == digest && h["lastReconciledStatus"] == outcome);
+    let same = history
+        .iter()
+        .position(|h| h["digest"] == digest && h["lastReconciledStatus"] == outcome);
     let mut entry = match same {
         Some(at) => history.remove(at),
         None => json!({"digest": digest, "firstReconciled": now, "totalReconciliations": 0}),
@@ -415,7 +486,8 @@ fn remember(status: &mut Value, digest: &str, outcome: &str, revision: &str, now
     entry["lastReconciledDuration"] = "412.806114ms".into();
     entry["lastReconciledStatus"] = outcome.into();
     entry["metadata"] = json!({ "revision": revision });
-    entry["totalReconciliations"] = (entry["totalReconciliations"].as_i64().unwrap_or(0) + 1).into();
+    entry["totalReconciliations"] =
+        (entry["totalReconciliations"].as_i64().unwrap_or(0) + 1).into();
     history.insert(0, entry);
     history.truncate(5);
     status["history"] = history.into();
@@ -423,7 +495,10 @@ fn remember(status: &mut Value, digest: &str, outcome: &str, revision: &str, now
 
 /// Puts owner labels on what was rendered and writes it as the controller sends it; returns the digest of the bytes.
 fn prepare(rendered: Rendered, app: &Value) -> (Vec<Value>, String) {
-    let hash: String = Sha256::digest(&rendered.text).iter().map(|b| format!("{b:02x}")).collect();
+    let hash: String = Sha256::digest(&rendered.text)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect();
     let (namespace, name) = place(app);
     let objects = rendered
         .objects
@@ -446,7 +521,9 @@ fn prepare(rendered: Rendered, app: &Value) -> (Vec<Value>, String) {
 fn fill_protocols(object: &mut Value) {
     let lists: &[&str] = match object["kind"].as_str() {
         Some("Service") => &["/spec/ports"],
-        Some("Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job") => &["/spec/template/spec/containers"],
+        Some("Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job") => {
+            &["/spec/template/spec/containers"]
+        }
         Some("CronJob") => &["/spec/jobTemplate/spec/template/spec/containers"],
         _ => return,
     };
@@ -456,7 +533,11 @@ fn fill_protocols(object: &mut Value) {
             let ports: Vec<&mut Value> = if *list == "/spec/ports" {
                 vec![item]
             } else {
-                item.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten().collect()
+                item.get_mut("ports")
+                    .and_then(Value::as_array_mut)
+                    .into_iter()
+                    .flatten()
+                    .collect()
             };
             for port in ports {
                 if port["protocol"].is_null() {
@@ -514,5 +595,10 @@ fn parse(id: &str) -> Option<(String, String, String, String)> {
     let (namespace, rest) = id.split_once('_')?;
     let (rest, kind) = rest.rsplit_once('_')?;
     let (name, group) = rest.rsplit_once('_')?;
-    Some((namespace.into(), name.replace("__", ":"), group.into(), kind.into()))
+    Some((
+        namespace.into(),
+        name.replace("__", ":"),
+        group.into(),
+        kind.into(),
+    ))
 }

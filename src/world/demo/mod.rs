@@ -18,6 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tempfile::TempDir;
 use tokio::task::AbortHandle;
 
 use api::{Character, Cluster, Denial};
@@ -58,6 +59,8 @@ pub struct Demo {
     repository: Arc<Repository>,
     clusters: Vec<Arc<Cluster>>,
     controllers: Vec<AbortHandle>,
+    // Held for its drop, which removes the folder.
+    _folder: TempDir,
 }
 
 impl Demo {
@@ -66,14 +69,27 @@ impl Demo {
     /// # Errors
     /// Returns a fault where the temporary folder cannot be made, or outside of a tokio runtime.
     pub fn start(now: Timestamp) -> Result<Self, Fault> {
-        let runtime = tokio::runtime::Handle::try_current()
-            .map_err(|error| Fault::new(FaultKind::Internal, "the demo needs a tokio runtime").because(error))?;
-        let repository = Arc::new(Repository::write(now)?);
+        let runtime = tokio::runtime::Handle::try_current().map_err(|error| {
+            Fault::new(FaultKind::Internal, "the demo needs a tokio runtime").because(error)
+        })?;
+        let folder = tempfile::Builder::new()
+            .prefix("gitops-tui-demo-")
+            .tempdir()
+            .map_err(|error| {
+                Fault::new(
+                    FaultKind::Internal,
+                    "the demo could not make a temporary folder",
+                )
+                .because(error)
+                .hint("set TMPDIR to a folder that may be written")
+            })?;
+        let repository = Arc::new(Repository::write(folder.path(), now)?);
         let clock = Arc::new(Clock::standing(now));
         let mut demo = Self {
             repository: Arc::clone(&repository),
             clusters: vec![],
             controllers: vec![],
+            _folder: folder,
         };
         for character in [PRODUCTION, STAGING] {
             let cluster = Arc::new(Cluster::new(character, Arc::clone(&clock)));
@@ -110,10 +126,17 @@ impl Demo {
     pub fn contexts(&self) -> Vec<(String, Result<kube::Client, Fault>)> {
         let unreachable = Fault::new(FaultKind::Unreachable, "the API server cannot be reached")
             .about("dr-west")
-            .because("connect to https://dr-west.acme.example:6443: connection refused (os error 111)")
+            .because(
+                "connect to https://dr-west.acme.example:6443: connection refused (os error 111)",
+            )
             .hint("check the VPN, then press R to try again");
-        let reached = self.clusters.iter().map(|c| (c.name().to_owned(), Ok(api::client(c))));
-        reached.chain([("dr-west".to_owned(), Err(unreachable))]).collect()
+        let reached = self
+            .clusters
+            .iter()
+            .map(|c| (c.name().to_owned(), Ok(api::client(c))));
+        reached
+            .chain([("dr-west".to_owned(), Err(unreachable))])
+            .collect()
     }
 
     /// Returns the bare repository's folder; the apps name it as `file://` and this path.

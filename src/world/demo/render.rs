@@ -15,12 +15,19 @@ pub(super) struct Rendered {
 
 /// Renders a folder; the error is the sentence of the build tool.
 pub(super) fn render(files: &Files, path: &str) -> Result<Rendered, String> {
-    let mut root = path.trim_start_matches("./").trim_end_matches('/').to_owned();
+    let mut root = path
+        .trim_start_matches("./")
+        .trim_end_matches('/')
+        .to_owned();
     if root == "." {
         root.clear();
     }
     let objects = folder(files, &root)?;
-    let text = objects.iter().map(yaml::emit).collect::<Vec<_>>().join("---\n");
+    let text = objects
+        .iter()
+        .map(yaml::emit)
+        .collect::<Vec<_>>()
+        .join("---\n");
     Ok(Rendered { objects, text })
 }
 
@@ -48,18 +55,30 @@ fn folder(files: &Files, path: &str) -> Result<Vec<Value>, String> {
     if files.read(&file).map_err(|f| f.to_string())?.is_none() {
         return plain(files, path);
     }
-    let build = documents(files, &file)?.into_iter().next().unwrap_or_default();
+    let build = documents(files, &file)?
+        .into_iter()
+        .next()
+        .unwrap_or_default();
     let list = |key: &str| build[key].as_array().cloned().unwrap_or_default();
     let mut objects = vec![];
     for resource in list("resources") {
         let target = join(path, resource.as_str().unwrap_or_default());
         let is_folder = files.list(&target).map_err(|f| f.to_string())?.is_some();
-        objects.extend(if is_folder { folder(files, &target)? } else { documents(files, &target)? });
+        objects.extend(if is_folder {
+            folder(files, &target)?
+        } else {
+            documents(files, &target)?
+        });
     }
     for patch in list("patches") {
-        for patch in documents(files, &join(path, patch["path"].as_str().unwrap_or_default()))? {
+        for patch in documents(
+            files,
+            &join(path, patch["path"].as_str().unwrap_or_default()),
+        )? {
             for object in &mut objects {
-                if object["kind"] == patch["kind"] && object["metadata"]["name"] == patch["metadata"]["name"] {
+                if object["kind"] == patch["kind"]
+                    && object["metadata"]["name"] == patch["metadata"]["name"]
+                {
                     super::api::strategic_merge(object, &patch);
                 }
             }
@@ -80,18 +99,26 @@ fn folder(files: &Files, path: &str) -> Result<Vec<Value>, String> {
             }
         }
         for count in list("replicas") {
-            let scaled = ["Deployment", "StatefulSet"].iter().any(|k| object["kind"] == *k);
+            let scaled = ["Deployment", "StatefulSet"]
+                .iter()
+                .any(|k| object["kind"] == *k);
             if scaled && object["metadata"]["name"] == count["name"] {
                 object["spec"]["replicas"] = count["count"].clone();
             }
         }
-        let containers = object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut);
+        let containers = object
+            .pointer_mut("/spec/template/spec/containers")
+            .and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten() {
             for image in list("images") {
                 let name = image["name"].as_str().unwrap_or_default();
-                let is = container["image"].as_str().and_then(|i| i.split_once(':')).is_some_and(|(n, _)| n == name);
+                let is = container["image"]
+                    .as_str()
+                    .and_then(|i| i.split_once(':'))
+                    .is_some_and(|(n, _)| n == name);
                 if is {
-                    container["image"] = format!("{name}:{}", image["newTag"].as_str().unwrap_or_default()).into();
+                    container["image"] =
+                        format!("{name}:{}", image["newTag"].as_str().unwrap_or_default()).into();
                 }
             }
         }
@@ -101,7 +128,9 @@ fn folder(files: &Files, path: &str) -> Result<Vec<Value>, String> {
 
 fn plain(files: &Files, path: &str) -> Result<Vec<Value>, String> {
     let entries = files.list(path).map_err(|f| f.to_string())?;
-    let entries = entries.ok_or_else(|| format!("kustomization path not found: stat {path}: no such file or directory"))?;
+    let entries = entries.ok_or_else(|| {
+        format!("kustomization path not found: stat {path}: no such file or directory")
+    })?;
     let mut objects = vec![];
     for entry in entries {
         let below = join(path, &entry.name);

@@ -1,14 +1,12 @@
 //! The demo's repository: a real bare Git repository in a temporary folder, with a history told in relative times.
 //!
-//! Identity, messages and times are fixed, so that the same `now` gives the same commit ids. Nothing of the user's Git
-//! configuration is read.
+//! Identity, messages and times are fixed, so that the same `now` gives the same commit ids. The folder is the caller's.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use git2::{IndexEntry, IndexTime, Oid, Signature, Time};
 use jiff::{SignedDuration, Timestamp};
-use tempfile::TempDir;
 
 use super::assets::FILES;
 use crate::domain::fault::{Fault, FaultKind};
@@ -36,8 +34,16 @@ const STORY: &[Chapter] = &[
         author: "Ada Novak",
         message: "checkout: release 2.14.0",
         edits: &[
-            (CHECKOUT, "checkout-api\n    newTag: 2.13.4", "checkout-api\n    newTag: 2.14.0"),
-            (CHECKOUT, "checkout-worker\n    newTag: 2.13.4", "checkout-worker\n    newTag: 2.14.0"),
+            (
+                CHECKOUT,
+                "checkout-api\n    newTag: 2.13.4",
+                "checkout-api\n    newTag: 2.14.0",
+            ),
+            (
+                CHECKOUT,
+                "checkout-worker\n    newTag: 2.13.4",
+                "checkout-worker\n    newTag: 2.14.0",
+            ),
         ],
     },
     Chapter {
@@ -95,37 +101,32 @@ pub(super) struct Commit {
     pub(super) minutes_ago: i64,
 }
 
-/// The repository; its folder goes with it.
+/// The repository.
 #[derive(Debug)]
 pub(super) struct Repository {
     path: PathBuf,
     history: Vec<Commit>,
-    // Held for its drop, which removes the folder.
-    _folder: TempDir,
 }
 
 fn git(what: &'static str) -> impl Fn(git2::Error) -> Fault {
-    move |error| Fault::new(FaultKind::Git, format!("the demo could not {what}")).because(error.message())
+    move |error| {
+        Fault::new(FaultKind::Git, format!("the demo could not {what}")).because(error.message())
+    }
 }
 
 impl Repository {
-    /// Writes the repository and its history into a new temporary folder.
-    pub(super) fn write(now: Timestamp) -> Result<Self, Fault> {
-        let folder = tempfile::Builder::new().prefix("gitops-tui-demo-").tempdir().map_err(|error| {
-            Fault::new(FaultKind::Internal, "the demo could not make a temporary folder")
-                .because(error)
-                .hint("set TMPDIR to a folder that may be written")
-        })?;
-        let path = folder.path().join("fleet.git");
+    /// Writes the repository and its history into `folder`.
+    pub(super) fn write(folder: &Path, now: Timestamp) -> Result<Self, Fault> {
+        let path = folder.join("fleet.git");
         let mut options = git2::RepositoryInitOptions::new();
-        options.bare(true).initial_head("main").external_template(false);
-        let repo = git2::Repository::init_opts(&path, &options).map_err(git("make its repository"))?;
+        options
+            .bare(true)
+            .initial_head("main")
+            .external_template(false);
+        let repo =
+            git2::Repository::init_opts(&path, &options).map_err(git("make its repository"))?;
         let history = tell(&repo, now)?;
-        Ok(Self {
-            path,
-            history,
-            _folder: folder,
-        })
+        Ok(Self { path, history })
     }
 
     /// Returns the bare repository's folder.
@@ -189,10 +190,19 @@ impl Repository {
 
 /// Makes the commits.
 fn tell(repo: &git2::Repository, now: Timestamp) -> Result<Vec<Commit>, Fault> {
-    let first: BTreeMap<String, String> = FILES.iter().map(|(path, text)| ((*path).into(), (*text).into())).collect();
+    let first: BTreeMap<String, String> = FILES
+        .iter()
+        .map(|(path, text)| ((*path).into(), (*text).into()))
+        .collect();
     let mut at = vec![];
     let mut trees: BTreeMap<&str, (BTreeMap<String, String>, Oid)> = BTreeMap::new();
-    let id = commit(repo, &first, None, now, (IMPORTED, "Ada Novak", "fleet: first import"))?;
+    let id = commit(
+        repo,
+        &first,
+        None,
+        now,
+        (IMPORTED, "Ada Novak", "fleet: first import"),
+    )?;
     at.push(("main", id, IMPORTED));
     trees.insert("main", (first, id));
     for chapter in STORY {
@@ -205,7 +215,12 @@ fn tell(repo: &git2::Repository, now: Timestamp) -> Result<Vec<Commit>, Fault> {
             let text = files
                 .get_mut(*path)
                 .filter(|text| text.contains(old))
-                .ok_or_else(|| Fault::new(FaultKind::Internal, format!("the demo's story does not fit {path}")))?;
+                .ok_or_else(|| {
+                    Fault::new(
+                        FaultKind::Internal,
+                        format!("the demo's story does not fit {path}"),
+                    )
+                })?;
             *text = text.replacen(old, new, 1);
         }
         let words = (chapter.minutes_ago, chapter.author, chapter.message);
@@ -214,8 +229,13 @@ fn tell(repo: &git2::Repository, now: Timestamp) -> Result<Vec<Commit>, Fault> {
         trees.insert(chapter.branch, (files, id));
     }
     for (branch, (_, id)) in &trees {
-        repo.reference(&format!("refs/heads/{branch}"), *id, true, "the demo's story")
-            .map_err(git("name a branch"))?;
+        repo.reference(
+            &format!("refs/heads/{branch}"),
+            *id,
+            true,
+            "the demo's story",
+        )
+        .map_err(git("name a branch"))?;
     }
     Ok(at
         .into_iter()
@@ -240,13 +260,20 @@ fn commit(
         let id = repo.blob(text.as_bytes()).map_err(&failed)?;
         index.add(&entry(path, id)).map_err(&failed)?;
     }
-    let tree = index.write_tree_to(repo).and_then(|id| repo.find_tree(id)).map_err(&failed)?;
+    let tree = index
+        .write_tree_to(repo)
+        .and_then(|id| repo.find_tree(id))
+        .map_err(&failed)?;
     let at = now - SignedDuration::from_mins(minutes_ago);
     let mail = format!("{}@acme.example", author.to_lowercase().replace(' ', "."));
     let who = Signature::new(author, &mail, &Time::new(at.as_second(), 0)).map_err(&failed)?;
-    let parent = parent.map(|id| repo.find_commit(id)).transpose().map_err(&failed)?;
+    let parent = parent
+        .map(|id| repo.find_commit(id))
+        .transpose()
+        .map_err(&failed)?;
     let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-    repo.commit(None, &who, &who, message, &tree, &parents).map_err(&failed)
+    repo.commit(None, &who, &who, message, &tree, &parents)
+        .map_err(&failed)
 }
 
 fn entry(path: &str, id: Oid) -> IndexEntry {
@@ -276,17 +303,28 @@ impl Tree for Files {
     }
 
     fn list(&self, path: &str) -> Result<Option<Vec<Entry>>, Fault> {
-        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let prefix = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}/")
+        };
         let mut entries: BTreeMap<String, EntryKind> = BTreeMap::new();
         for file in self.0.keys() {
-            let Some(rest) = file.strip_prefix(&prefix) else { continue };
+            let Some(rest) = file.strip_prefix(&prefix) else {
+                continue;
+            };
             match rest.split_once('/') {
                 Some((folder, _)) => entries.insert(folder.into(), EntryKind::Directory),
                 None => entries.insert(rest.into(), EntryKind::File),
             };
         }
         let found = !entries.is_empty() || path.is_empty();
-        Ok(found.then(|| entries.into_iter().map(|(name, kind)| Entry { name, kind }).collect()))
+        Ok(found.then(|| {
+            entries
+                .into_iter()
+                .map(|(name, kind)| Entry { name, kind })
+                .collect()
+        }))
     }
 
     fn real_path(&self, path: &str) -> Result<Option<String>, Fault> {
@@ -303,21 +341,13 @@ mod tests {
     fn the_same_time_gives_the_same_commits() {
         let now: Timestamp = "2026-03-01T03:00:00Z".parse().unwrap();
         let ids = || {
-            let repository = Repository::write(now).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let repository = Repository::write(folder.path(), now).unwrap();
             let ids: Vec<String> = repository.history().iter().map(|c| c.id.clone()).collect();
             assert_eq!(repository.resolve("main").unwrap(), ids[5]);
             assert_eq!(repository.resolve("next").unwrap(), ids[4]);
             ids
         };
         assert_eq!(ids(), ids());
-    }
-
-    #[test]
-    fn the_folder_goes_with_it() {
-        let repository = Repository::write(Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * 365)).unwrap();
-        let path = repository.path().to_owned();
-        assert!(path.is_dir());
-        drop(repository);
-        assert!(!path.exists());
     }
 }

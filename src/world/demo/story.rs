@@ -17,7 +17,11 @@ use crate::domain::fault::{Fault, FaultKind};
 const LAST_PASS: i64 = 52;
 
 fn refused(refusal: &Refusal) -> Fault {
-    Fault::new(FaultKind::Internal, "the demo's story does not fit its cluster").because(refusal.message())
+    Fault::new(
+        FaultKind::Internal,
+        "the demo's story does not fit its cluster",
+    )
+    .because(refusal.message())
 }
 
 /// Tells the story of one cluster.
@@ -28,7 +32,8 @@ pub(super) struct Teller {
 
 /// An object that is not written as a file.
 fn resource(api_version: &str, kind: &str, place: (Option<&str>, &str), rest: Value) -> Value {
-    let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": place.1}});
+    let mut object =
+        json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": place.1}});
     if let Some(namespace) = place.0 {
         object["metadata"]["namespace"] = namespace.into();
     }
@@ -60,7 +65,13 @@ impl Teller {
     fn apply(&self, manager: &str, object: &Value) -> Result<(), Fault> {
         let (kind, namespace, _) = Self::find(object)?;
         self.cluster
-            .apply(kind, namespace.as_deref(), object.clone(), &Caller::new(manager), true)
+            .apply(
+                kind,
+                namespace.as_deref(),
+                object.clone(),
+                &Caller::new(manager),
+                true,
+            )
             .map(drop)
             .map_err(|r| refused(&r))
     }
@@ -68,15 +79,27 @@ impl Teller {
     fn find(object: &Value) -> Result<(&'static Kind, Option<String>, String), Fault> {
         super::flux::known(object).ok_or_else(|| {
             let what = object["kind"].as_str().unwrap_or_default();
-            Fault::new(FaultKind::Internal, format!("the demo does not serve {what}"))
+            Fault::new(
+                FaultKind::Internal,
+                format!("the demo does not serve {what}"),
+            )
         })
     }
 
     /// Changes an object as `who`.
-    fn edit(&self, who: &Caller, what: (&str, &str, &str, &str), edit: impl FnOnce(&mut Value)) -> Result<(), Fault> {
+    fn edit(
+        &self,
+        who: &Caller,
+        what: (&str, &str, &str, &str),
+        edit: impl FnOnce(&mut Value),
+    ) -> Result<(), Fault> {
         let (api_version, kind, namespace, name) = what;
-        let kind = Kind::of(api_version, kind)
-            .ok_or_else(|| Fault::new(FaultKind::Internal, format!("the demo does not serve {kind}")))?;
+        let kind = Kind::of(api_version, kind).ok_or_else(|| {
+            Fault::new(
+                FaultKind::Internal,
+                format!("the demo does not serve {kind}"),
+            )
+        })?;
         self.cluster
             .edit(kind, Some(namespace), name, who, |object| {
                 edit(object);
@@ -88,16 +111,26 @@ impl Teller {
 
     /// Changes an object by a strategic merge patch, as kubectl sends it.
     fn patch(&self, who: &str, what: (&str, &str, &str, &str), patch: &Value) -> Result<(), Fault> {
-        self.edit(&Caller::new(who), what, |object| strategic_merge(object, patch))
+        self.edit(&Caller::new(who), what, |object| {
+            strategic_merge(object, patch)
+        })
     }
 
     fn commits(&self, branch: &str) -> Vec<Commit> {
-        self.repository.history().iter().filter(|c| c.branch == branch).cloned().collect()
+        self.repository
+            .history()
+            .iter()
+            .filter(|c| c.branch == branch)
+            .cloned()
+            .collect()
     }
 
     /// Installs Flux's own objects: its namespace, the source and the root Kustomization over `path`.
     fn bootstrap(&self, path: &str) -> Result<(), Fault> {
-        self.apply("flux", &resource("v1", "Namespace", (None, "flux-system"), json!({})))?;
+        self.apply(
+            "flux",
+            &resource("v1", "Namespace", (None, "flux-system"), json!({})),
+        )?;
         self.apply("flux", &self.source("fleet", "main"))?;
         let root = resource(
             "kustomize.toolkit.fluxcd.io/v1",
@@ -143,10 +176,12 @@ impl Teller {
         {
             let (namespace, name) = place(app);
             let caller = Caller::new("gotk-kustomize-controller");
-            let done = self.cluster.edit(kind, Some(&namespace), &name, &caller, |object| {
-                object["metadata"]["finalizers"] = json!(["finalizers.fluxcd.io"]);
-                Ok(())
-            });
+            let done = self
+                .cluster
+                .edit(kind, Some(&namespace), &name, &caller, |object| {
+                    object["metadata"]["finalizers"] = json!(["finalizers.fluxcd.io"]);
+                    Ok(())
+                });
             drop(done);
         }
     }
@@ -174,7 +209,12 @@ impl Teller {
 
     fn helm_release(&self) -> Result<(), Fault> {
         let now = self.cluster.clock().text();
-        let release = ("helm.toolkit.fluxcd.io/v2", "HelmRelease", "ingress-nginx", "ingress-nginx");
+        let release = (
+            "helm.toolkit.fluxcd.io/v2",
+            "HelmRelease",
+            "ingress-nginx",
+            "ingress-nginx",
+        );
         let ready = |message: &str, reason: &str, kind: &str| {
             json!({"type": kind, "status": "True", "reason": reason, "message": message, "observedGeneration": 1,
                 "lastTransitionTime": now})
@@ -191,7 +231,12 @@ impl Teller {
                     "firstDeployed": now, "lastDeployed": now, "digest": "sha256:0b1d6c0e5a0f", "configDigest": "sha256:9f2c"}],
             });
         })?;
-        let repository = ("source.toolkit.fluxcd.io/v1", "HelmRepository", "ingress-nginx", "ingress-nginx");
+        let repository = (
+            "source.toolkit.fluxcd.io/v1",
+            "HelmRepository",
+            "ingress-nginx",
+            "ingress-nginx",
+        );
         let says = "stored artifact: revision 'sha256:1c4f'";
         self.edit(&Caller::new("source-controller").through("status"), repository, |object| {
             object["status"] = json!({"observedGeneration": 1, "conditions": [ready(says, "Succeeded", "Ready")]});
@@ -201,17 +246,28 @@ impl Teller {
     /// Somebody took notifications out of Flux's hands and stopped it.
     fn hold_notifications(&self) -> Result<(), Fault> {
         self.at(50);
-        let app = ("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "flux-system", "notifications");
-        self.edit(&Caller::new("flux"), app, |object| object["spec"]["suspend"] = true.into())?;
+        let app = (
+            "kustomize.toolkit.fluxcd.io/v1",
+            "Kustomization",
+            "flux-system",
+            "notifications",
+        );
+        self.edit(&Caller::new("flux"), app, |object| {
+            object["spec"]["suspend"] = true.into()
+        })?;
         self.at(47);
         self.scale("kubectl", "notifications", "notifications", 0)
     }
 
     fn scale(&self, who: &str, namespace: &str, name: &str, replicas: i64) -> Result<(), Fault> {
         let caller = Caller::new(who).through("scale");
-        self.edit(&caller, ("apps/v1", "Deployment", namespace, name), |object| {
-            object["spec"]["replicas"] = replicas.into();
-        })
+        self.edit(
+            &caller,
+            ("apps/v1", "Deployment", namespace, name),
+            |object| {
+                object["spec"]["replicas"] = replicas.into();
+            },
+        )
     }
 
     /// A mesh injects its sidecar; the autoscaler answers the load.
@@ -230,7 +286,12 @@ impl Teller {
         self.at(33);
         self.scale("kube-controller-manager", "storefront", "storefront", 7)?;
         let now = self.cluster.clock().text();
-        let scaler = ("autoscaling/v2", "HorizontalPodAutoscaler", "storefront", "storefront");
+        let scaler = (
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            "storefront",
+            "storefront",
+        );
         self.edit(&Caller::new("kube-controller-manager").through("status"), scaler, |object| {
             object["status"] = json!({
                 "currentReplicas": 7, "desiredReplicas": 7, "lastScaleTime": now,
@@ -297,7 +358,10 @@ impl Teller {
         self.bootstrap("./clusters/staging")?;
         let commits = self.commits("main");
         let [first, .., _, before, last] = commits.as_slice() else {
-            return Err(Fault::new(FaultKind::Internal, "the demo's history is too short"));
+            return Err(Fault::new(
+                FaultKind::Internal,
+                "the demo's history is too short",
+            ));
         };
         self.apply("flux", &self.source("search", "next"))?;
         self.look("search", &first.id);
@@ -316,6 +380,9 @@ impl Teller {
         }
         self.at(last.minutes_ago - 2);
         self.pass("fleet", &last.id);
+        for name in ["docs", "orders"] {
+            self.sync(&argo, name, &last.id, "mei.tanaka");
+        }
         self.at(LAST_PASS);
         self.look("search", &before.id);
         self.pass("fleet", &last.id);
@@ -337,11 +404,13 @@ impl Teller {
     fn sync(&self, argo: &Argo, name: &str, commit: &str, who: &str) {
         let Some(kind) = Argo::kind() else { return };
         let caller = Caller::new("argocd-server");
-        let done = self.cluster.edit(kind, Some("argocd"), name, &caller, |app| {
-            app["operation"] = json!({"initiatedBy": {"username": who}, "retry": {},
+        let done = self
+            .cluster
+            .edit(kind, Some("argocd"), name, &caller, |app| {
+                app["operation"] = json!({"initiatedBy": {"username": who}, "retry": {},
                 "sync": {"revision": commit, "syncStrategy": {"hook": {}}}});
-            Ok(())
-        });
+                Ok(())
+            });
         drop(done);
         argo.start(name);
         argo.finish(name);
@@ -353,11 +422,25 @@ impl Teller {
         let api = "argoproj.io/v1alpha1";
         let project = json!({"spec": {"sourceRepos": ["*"], "destinations": [{"namespace": "*", "server": "*"}],
             "clusterResourceWhitelist": [{"group": "*", "kind": "*"}]}});
-        self.create(&resource(api, "AppProject", (Some("argocd"), "default"), project))?;
+        self.create(&resource(
+            api,
+            "AppProject",
+            (Some("argocd"), "default"),
+            project,
+        ))?;
         let settings = json!({"data": {"application.resourceTrackingMethod": "annotation"}});
-        self.create(&resource("v1", "ConfigMap", (Some("argocd"), "argocd-cm"), settings))?;
+        self.create(&resource(
+            "v1",
+            "ConfigMap",
+            (Some("argocd"), "argocd-cm"),
+            settings,
+        ))?;
         let git = |path: &str| json!({"repoURL": self.repository.url(), "targetRevision": "main", "path": path});
-        self.app("website", git("apps/website/overlays/staging"), json!({"syncOptions": ["CreateNamespace=true"]}))?;
+        self.app(
+            "website",
+            git("apps/website/overlays/staging"),
+            json!({"syncOptions": ["CreateNamespace=true"]}),
+        )?;
         self.app("docs", git("apps/docs"), json!({"automated": {}}))?;
         self.app(
             "orders",
@@ -394,14 +477,24 @@ impl Teller {
             spec["syncPolicy"] = policy;
         }
         let api = "argoproj.io/v1alpha1";
-        self.create(&resource(api, "Application", (Some("argocd"), name), json!({ "spec": spec })))
+        self.create(&resource(
+            api,
+            "Application",
+            (Some("argocd"), name),
+            json!({ "spec": spec }),
+        ))
     }
 
     /// Creates an object as `kubectl apply` does.
     fn create(&self, object: &Value) -> Result<(), Fault> {
         let (kind, namespace, _) = Self::find(object)?;
         self.cluster
-            .client_side_apply(kind, namespace.as_deref(), object, &Caller::new("kubectl-client-side-apply"))
+            .client_side_apply(
+                kind,
+                namespace.as_deref(),
+                object,
+                &Caller::new("kubectl-client-side-apply"),
+            )
             .map(drop)
             .map_err(|r| refused(&r))
     }

@@ -28,7 +28,12 @@ impl Denial {
 }
 
 /// Tells whether `verb` is allowed.
-pub(super) fn allowed(denials: &[Denial], verb: &str, kind: &Kind, namespace: Option<&str>) -> bool {
+pub(super) fn allowed(
+    denials: &[Denial],
+    verb: &str,
+    kind: &Kind,
+    namespace: Option<&str>,
+) -> bool {
     !denials
         .iter()
         .any(|d| d.denies(verb, kind.group, kind.plural, namespace))
@@ -45,7 +50,12 @@ pub(super) fn access_review(denials: &[Denial], mut review: Value) -> Value {
     let denied = denials.iter().any(|d| {
         let verb = text("verb").unwrap_or_default();
         let plural = text("resource").unwrap_or_default();
-        d.denies(verb, text("group").unwrap_or_default(), plural, text("namespace"))
+        d.denies(
+            verb,
+            text("group").unwrap_or_default(),
+            plural,
+            text("namespace"),
+        )
     });
     review["status"] = json!({"allowed": !denied});
     review
@@ -53,7 +63,9 @@ pub(super) fn access_review(denials: &[Denial], mut review: Value) -> Value {
 
 /// Answers a SelfSubjectRulesReview: one rule per resource and namespace.
 pub(super) fn rules_review(denials: &[Denial], mut review: Value) -> Value {
-    const VERBS: &[&str] = &["create", "delete", "get", "list", "patch", "update", "watch"];
+    const VERBS: &[&str] = &[
+        "create", "delete", "get", "list", "patch", "update", "watch",
+    ];
     let namespace = review
         .pointer("/spec/namespace")
         .and_then(Value::as_str)

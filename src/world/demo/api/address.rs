@@ -105,7 +105,10 @@ impl Query {
                 .filter(|pair| !pair.is_empty())
                 .map(|pair| {
                     let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-                    (decode(&key.replace('+', " ")), decode(&value.replace('+', " ")))
+                    (
+                        decode(&key.replace('+', " ")),
+                        decode(&value.replace('+', " ")),
+                    )
                 })
                 .collect(),
         )
@@ -162,9 +165,17 @@ mod tests {
         let some = |s: &str| Some(s.to_owned());
         assert_eq!(
             spot("/apis/apps/v1/namespaces/shop/deployments/web/scale"),
-            ("Deployment".into(), some("shop"), some("web"), some("scale"))
+            (
+                "Deployment".into(),
+                some("shop"),
+                some("web"),
+                some("scale")
+            )
         );
-        assert_eq!(spot("/api/v1/configmaps"), ("ConfigMap".into(), None, None, None));
+        assert_eq!(
+            spot("/api/v1/configmaps"),
+            ("ConfigMap".into(), None, None, None)
+        );
         assert_eq!(
             spot("/api/v1/namespaces/shop"),
             ("Namespace".into(), None, some("shop"), None)

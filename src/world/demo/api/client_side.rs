@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
+use super::Cluster;
 use super::kinds::Kind;
 use super::merge::{fields_of, merge, prune};
 use super::refusal::Refusal;
 use super::write::Caller;
-use super::Cluster;
 
 /// Where the last applied configuration stands.
 const LAST: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -47,7 +47,9 @@ impl Cluster {
             });
         };
         let last = live["metadata"]["annotations"][LAST].as_str();
-        let last: Value = last.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let last: Value = last
+            .and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default();
         let gone = fields_of(kind, "", &last);
         let kept = fields_of(kind, "", &marked);
         let after = self.edit(kind, namespace, name, caller, |object| {

@@ -26,7 +26,11 @@ pub(super) fn fill(kind: &Kind, object: &mut Value, live: Option<&Value>) {
         "Namespace" => namespace(object),
         "PersistentVolumeClaim" => default(&mut object["spec"], "volumeMode", json!("Filesystem")),
         "RoleBinding" | "ClusterRoleBinding" => {
-            default(&mut object["roleRef"], "apiGroup", json!("rbac.authorization.k8s.io"));
+            default(
+                &mut object["roleRef"],
+                "apiGroup",
+                json!("rbac.authorization.k8s.io"),
+            );
         }
         _ => {}
     }
@@ -68,7 +72,11 @@ fn deployment(object: &mut Value) {
         let strategy = &mut spec["strategy"];
         default(strategy, "rollingUpdate", json!({}));
         default(&mut strategy["rollingUpdate"], "maxSurge", json!("25%"));
-        default(&mut strategy["rollingUpdate"], "maxUnavailable", json!("25%"));
+        default(
+            &mut strategy["rollingUpdate"],
+            "maxUnavailable",
+            json!("25%"),
+        );
     }
     template(spec);
 }
@@ -158,11 +166,18 @@ fn items<'v>(node: &'v mut Value, key: &str) -> impl Iterator<Item = &'v mut Val
 
 fn container(container: &mut Value) {
     let image = container["image"].as_str().unwrap_or_default();
-    let tag = image.rsplit('/').next().and_then(|last| last.split_once(':'));
+    let tag = image
+        .rsplit('/')
+        .next()
+        .and_then(|last| last.split_once(':'));
     let pinned = image.contains('@') || tag.is_some_and(|(_, tag)| tag != "latest");
     let policy = if pinned { "IfNotPresent" } else { "Always" };
     default(container, "imagePullPolicy", json!(policy));
-    default(container, "terminationMessagePath", json!("/dev/termination-log"));
+    default(
+        container,
+        "terminationMessagePath",
+        json!("/dev/termination-log"),
+    );
     default(container, "terminationMessagePolicy", json!("File"));
     default(container, "resources", json!({}));
     for port in items(container, "ports") {
@@ -201,7 +216,11 @@ fn volume(volume: &mut Value) {
             default(source, "defaultMode", json!(420));
         }
     }
-    for source in volume.get_mut("projected").into_iter().flat_map(|p| items(p, "sources")) {
+    for source in volume
+        .get_mut("projected")
+        .into_iter()
+        .flat_map(|p| items(p, "sources"))
+    {
         if let Some(token) = source.get_mut("serviceAccountToken") {
             default(token, "expirationSeconds", json!(3600));
         }
@@ -212,8 +231,14 @@ fn volume(volume: &mut Value) {
 }
 
 fn service(object: &mut Value, live: Option<&Value>) {
-    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
+    let name = object
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let namespace = object
+        .pointer("/metadata/namespace")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let hash = Sha256::digest(format!("{namespace}/{name}"));
     let address = json!(format!("10.96.{}.{}", hash[0] % 64, 1 + hash[1] % 250));
     let spec = &mut object["spec"];
@@ -234,7 +259,11 @@ fn service(object: &mut Value, live: Option<&Value>) {
     if spec["type"] == "LoadBalancer" {
         default(spec, "allocateLoadBalancerNodePorts", json!(true));
     }
-    let kept = |key: &str| live.and_then(|l| l.get("spec")).and_then(|s| s.get(key)).cloned();
+    let kept = |key: &str| {
+        live.and_then(|l| l.get("spec"))
+            .and_then(|s| s.get(key))
+            .cloned()
+    };
     default(spec, "clusterIP", kept("clusterIP").unwrap_or(address));
     let one = json!([spec["clusterIP"]]);
     default(spec, "clusterIPs", one);
@@ -262,14 +291,20 @@ fn network_policy(object: &mut Value) {
 fn secret(object: &mut Value) {
     use base64::Engine as _;
     default(object, "type", json!("Opaque"));
-    let Some(root) = object.as_object_mut() else { return };
+    let Some(root) = object.as_object_mut() else {
+        return;
+    };
     let Some(Value::Object(plain)) = root.remove("stringData") else {
         return;
     };
-    let data = root.entry("data").or_insert_with(|| Value::Object(Map::new()));
+    let data = root
+        .entry("data")
+        .or_insert_with(|| Value::Object(Map::new()));
     for (key, value) in plain {
         let text = value.as_str().unwrap_or_default();
-        data[key.as_str()] = base64::engine::general_purpose::STANDARD.encode(text).into();
+        data[key.as_str()] = base64::engine::general_purpose::STANDARD
+            .encode(text)
+            .into();
     }
 }
 

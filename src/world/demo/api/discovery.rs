@@ -60,7 +60,10 @@ impl Served<'_> {
 
     /// Returns `/apis/GROUP`; `None` where it is not served.
     pub(super) fn group(self, name: &str) -> Option<Value> {
-        let found = self.groups().into_iter().find(|(group, _)| *group == name)?;
+        let found = self
+            .groups()
+            .into_iter()
+            .find(|(group, _)| *group == name)?;
         let mut value = group(found);
         value["kind"] = "APIGroup".into();
         value["apiVersion"] = "v1".into();
@@ -70,7 +73,10 @@ impl Served<'_> {
     /// Returns the legacy list of a group version; `None` where it is not served.
     pub(super) fn resources(self, group: &str, version: &str) -> Option<Value> {
         let mut resources = vec![];
-        for kind in self.kinds().filter(|k| k.group == group && k.version == version) {
+        for kind in self
+            .kinds()
+            .filter(|k| k.group == group && k.version == version)
+        {
             resources.push(json!({
                 "name": kind.plural, "singularName": singular(kind), "namespaced": kind.namespaced, "kind": kind.kind,
                 "verbs": verbs(kind), "shortNames": kind.short,
@@ -93,7 +99,11 @@ impl Served<'_> {
 
     /// Returns aggregated discovery of the core group (`/api`) or of all others (`/apis`).
     pub(super) fn aggregated(self, core: bool) -> Value {
-        let groups = if core { vec![("", "v1")] } else { self.groups() };
+        let groups = if core {
+            vec![("", "v1")]
+        } else {
+            self.groups()
+        };
         let items: Vec<Value> = groups
             .into_iter()
             .map(|(group, version)| {
@@ -148,7 +158,9 @@ fn verbs(kind: &Kind) -> &'static [&'static str] {
     if REVIEWS.contains(kind) {
         &["create"]
     } else {
-        &["create", "delete", "get", "list", "patch", "update", "watch"]
+        &[
+            "create", "delete", "get", "list", "patch", "update", "watch",
+        ]
     }
 }
 

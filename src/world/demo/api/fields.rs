@@ -88,20 +88,6 @@ impl Fields {
         both
     }
 
-    /// Takes one path out, with all below it.
-    pub(super) fn cut(&mut self, path: &[&str]) {
-        let Some((step, rest)) = path.split_first() else {
-            *self = Self::default();
-            return;
-        };
-        if let Some(set) = self.below.get_mut(*step) {
-            set.cut(rest);
-            if set.is_empty() {
-                self.below.remove(*step);
-            }
-        }
-    }
-
     /// Returns the paths of all members as a server prints them: `.spec.containers[name="app"].image`.
     pub(super) fn paths(&self) -> Vec<String> {
         let mut paths = vec![];
@@ -196,7 +182,9 @@ mod tests {
     #[test]
     fn subtracts_members_and_leaves_no_empty_parents() {
         let mut set = Fields::of_json(&json!({"f:a": {".": {}, "f:b": {}}, "f:c": {"f:d": {}}}));
-        set.subtract(&Fields::of_json(&json!({"f:a": {"f:b": {}}, "f:c": {"f:d": {}}})));
+        set.subtract(&Fields::of_json(
+            &json!({"f:a": {"f:b": {}}, "f:c": {"f:d": {}}}),
+        ));
         assert_eq!(set.to_json(), json!({"f:a": {}}));
     }
 }

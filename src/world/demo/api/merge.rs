@@ -79,7 +79,13 @@ pub(super) fn compare(kind: &Kind, old: &Value, new: &Value) -> Comparison {
     out
 }
 
-fn compare_at(kind: &Kind, path: &str, old: Option<&Value>, new: Option<&Value>, out: &mut Comparison) {
+fn compare_at(
+    kind: &Kind,
+    path: &str,
+    old: Option<&Value>,
+    new: Option<&Value>,
+    out: &mut Comparison,
+) {
     if old == new {
         return;
     }
@@ -101,14 +107,26 @@ fn compare_at(kind: &Kind, path: &str, old: Option<&Value>, new: Option<&Value>,
     }
 }
 
-fn compare_maps(kind: &Kind, path: &str, old: Option<&Value>, new: Option<&Value>, out: &mut Comparison) {
+fn compare_maps(
+    kind: &Kind,
+    path: &str,
+    old: Option<&Value>,
+    new: Option<&Value>,
+    out: &mut Comparison,
+) {
     let empty = Map::new();
     let before = old.and_then(Value::as_object).unwrap_or(&empty);
     let after = new.and_then(Value::as_object).unwrap_or(&empty);
     let fresh = after.keys().filter(|key| !before.contains_key(*key));
     for key in before.keys().chain(fresh) {
         let mut below = Comparison::default();
-        compare_at(kind, &child(path, key), before.get(key), after.get(key), &mut below);
+        compare_at(
+            kind,
+            &child(path, key),
+            before.get(key),
+            after.get(key),
+            &mut below,
+        );
         out.put(step(key), below);
     }
 }
@@ -123,19 +141,32 @@ fn compare_lists(
     let items = |value: Option<&Value>| -> Vec<(String, Value)> {
         value
             .and_then(Value::as_array)
-            .map(|items| items.iter().map(|i| (item_step(form, i), i.clone())).collect())
+            .map(|items| {
+                items
+                    .iter()
+                    .map(|i| (item_step(form, i), i.clone()))
+                    .collect()
+            })
             .unwrap_or_default()
     };
     let (before, after) = (items(old), items(new));
     let find = |list: &[(String, Value)], step: &str| {
-        list.iter().find(|(s, _)| s == step).map(|(_, item)| item.clone())
+        list.iter()
+            .find(|(s, _)| s == step)
+            .map(|(_, item)| item.clone())
     };
     let mut seen = HashSet::new();
     for (step, _) in before.iter().chain(&after) {
         if seen.insert(step.clone()) {
             let mut below = Comparison::default();
             let (was, is) = (find(&before, step), find(&after, step));
-            compare_at(kind, &format!("{path}[]"), was.as_ref(), is.as_ref(), &mut below);
+            compare_at(
+                kind,
+                &format!("{path}[]"),
+                was.as_ref(),
+                is.as_ref(),
+                &mut below,
+            );
             out.put(step.clone(), below);
         }
     }
@@ -152,7 +183,9 @@ impl Comparison {
 /// Lays an applied configuration over live.
 pub(super) fn merge(kind: &Kind, path: &str, live: &Value, applied: &Value) -> Value {
     match (live, applied) {
-        (Value::Object(below), Value::Object(above)) if shape(kind, path, applied) == Shape::Granular => {
+        (Value::Object(below), Value::Object(above))
+            if shape(kind, path, applied) == Shape::Granular =>
+        {
             let mut out = below.clone();
             for (key, value) in above {
                 let merged = match below.get(key) {
@@ -174,12 +207,21 @@ pub(super) fn merge(kind: &Kind, path: &str, live: &Value, applied: &Value) -> V
 }
 
 /// Merges lists item by item. The applied items keep their order; live-only items stay where they stand between them.
-fn merge_lists(kind: &Kind, path: &str, form: Shape, live: &[Value], applied: &[Value]) -> Vec<Value> {
+fn merge_lists(
+    kind: &Kind,
+    path: &str,
+    form: Shape,
+    live: &[Value],
+    applied: &[Value],
+) -> Vec<Value> {
     let live: Vec<(String, &Value)> = live.iter().map(|i| (item_step(form, i), i)).collect();
     let applied: Vec<(String, &Value)> = applied.iter().map(|i| (item_step(form, i), i)).collect();
     let there: HashMap<&str, &Value> = live.iter().rev().map(|(s, i)| (s.as_str(), *i)).collect();
     let wanted: HashSet<&str> = applied.iter().map(|(s, _)| s.as_str()).collect();
-    let mut shared = applied.iter().map(|(s, _)| s.as_str()).filter(|s| there.contains_key(s));
+    let mut shared = applied
+        .iter()
+        .map(|(s, _)| s.as_str())
+        .filter(|s| there.contains_key(s));
     let mut next = shared.next();
     let mut done: HashSet<&str> = HashSet::new();
     let mut out = vec![];

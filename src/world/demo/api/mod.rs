@@ -35,7 +35,6 @@ pub(super) use serve::client;
 pub(super) use store::Change;
 pub(super) use write::Caller;
 
-
 /// Lays a strategic merge patch over an object.
 pub(super) fn strategic_merge(object: &mut Value, patch: &Value) {
     patches::strategic("", object, patch);
@@ -77,7 +76,12 @@ impl Cluster {
     }
 
     /// Returns an object, as its controllers see it: no rights asked.
-    pub(super) fn get(&self, kind: &Kind, namespace: Option<&str>, name: &str) -> Option<Arc<Value>> {
+    pub(super) fn get(
+        &self,
+        kind: &Kind,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Option<Arc<Value>> {
         self.store.get(&Key::new(kind, namespace, name))
     }
 

@@ -73,7 +73,12 @@ fn store(object: &mut Value, mut entries: Vec<Entry>) {
     entries.retain(|entry| !entry.fields.is_empty());
     fold(&mut entries);
     entries.sort_by(|a, b| {
-        (&a.operation, &a.time, &a.manager, &a.subresource).cmp(&(&b.operation, &b.time, &b.manager, &b.subresource))
+        (&a.operation, &a.time, &a.manager, &a.subresource).cmp(&(
+            &b.operation,
+            &b.time,
+            &b.manager,
+            &b.subresource,
+        ))
     });
     let entries: Vec<Value> = entries
         .into_iter()
@@ -106,7 +111,8 @@ fn fold(entries: &mut Vec<Entry>) {
     if updates <= UPDATES {
         return;
     }
-    let (mut old, rest): (Vec<Entry>, Vec<Entry>) = entries.drain(..).partition(|e| e.operation == "Update");
+    let (mut old, rest): (Vec<Entry>, Vec<Entry>) =
+        entries.drain(..).partition(|e| e.operation == "Update");
     old.sort_by(|a, b| (&a.time, &a.manager).cmp(&(&b.time, &b.manager)));
     let mut kept = old.split_off(updates - UPDATES + 1);
     let mut ancient = Entry {
@@ -131,23 +137,26 @@ fn bare(kind: &Kind, object: &Value, subresource: Option<&str>) -> Value {
         }
         root.remove("apiVersion");
         root.remove("kind");
-        let now_empty = root.get_mut("metadata").and_then(Value::as_object_mut).is_some_and(|metadata| {
-            for key in [
-                "name",
-                "namespace",
-                "creationTimestamp",
-                "uid",
-                "generation",
-                "managedFields",
-                "resourceVersion",
-                "selfLink",
-                "deletionTimestamp",
-                "deletionGracePeriodSeconds",
-            ] {
-                metadata.remove(key);
-            }
-            metadata.is_empty()
-        });
+        let now_empty = root
+            .get_mut("metadata")
+            .and_then(Value::as_object_mut)
+            .is_some_and(|metadata| {
+                for key in [
+                    "name",
+                    "namespace",
+                    "creationTimestamp",
+                    "uid",
+                    "generation",
+                    "managedFields",
+                    "resourceVersion",
+                    "selfLink",
+                    "deletionTimestamp",
+                    "deletionGracePeriodSeconds",
+                ] {
+                    metadata.remove(key);
+                }
+                metadata.is_empty()
+            });
         if now_empty {
             root.remove("metadata");
         }
@@ -160,7 +169,13 @@ fn bare(kind: &Kind, object: &Value, subresource: Option<&str>) -> Value {
 fn blank(kind: &Kind, object: &Value) -> Value {
     let mut blank = json!({"metadata": {}});
     if !kind.traits.custom {
-        for path in ["/spec", "/spec/strategy", "/spec/template", "/spec/template/metadata", "/spec/template/spec"] {
+        for path in [
+            "/spec",
+            "/spec/strategy",
+            "/spec/template",
+            "/spec/template/metadata",
+            "/spec/template/spec",
+        ] {
             if object.pointer(path).is_some_and(Value::is_object)
                 && let Some((parent, key)) = path.rsplit_once('/')
                 && let Some(parent) = blank.pointer_mut(parent)
@@ -193,7 +208,9 @@ pub(super) fn record_update(kind: &Kind, live: Option<&Value>, new: &mut Value, 
     }
     // The scale subresource is only tracked where somebody owned the replicas before.
     let tracked = writer.subresource.as_deref() != Some("scale")
-        || live.map(read).is_some_and(|entries| entries.iter().any(owns_replicas));
+        || live
+            .map(read)
+            .is_some_and(|entries| entries.iter().any(owns_replicas));
     if !written.is_empty() && tracked {
         match entries.iter_mut().find(|e| e.is("Update", writer)) {
             Some(entry) => {
@@ -214,7 +231,10 @@ pub(super) fn record_update(kind: &Kind, live: Option<&Value>, new: &mut Value, 
 }
 
 fn owns_replicas(entry: &Entry) -> bool {
-    let replicas = entry.fields.at("f:spec").and_then(|spec| spec.at("f:replicas"));
+    let replicas = entry
+        .fields
+        .at("f:spec")
+        .and_then(|spec| spec.at("f:replicas"));
     replicas.is_some_and(Fields::is_member)
 }
 
@@ -267,7 +287,10 @@ pub(super) fn apply(
     finish(&mut merged);
     let same = compare(kind, &before, &bare(kind, &merged, through)).is_same();
     let old = mine.map(|at| entries.remove(at));
-    let unchanged = same && live.map(read).is_some_and(|e| mine.is_some_and(|at| e[at].fields == claimed));
+    let unchanged = same
+        && live
+            .map(read)
+            .is_some_and(|e| mine.is_some_and(|at| e[at].fields == claimed));
     entries.push(Entry {
         manager: writer.manager.clone(),
         operation: "Apply".into(),
@@ -300,14 +323,23 @@ fn conflict(conflicts: Vec<(String, Vec<String>)>) -> Refusal {
                 std::iter::once(head).chain(paths.iter().map(|path| format!("- {path}")))
             })
             .collect();
-        format!("Apply failed with {} conflicts: {}", causes.len(), lines.join("\n"))
+        format!(
+            "Apply failed with {} conflicts: {}",
+            causes.len(),
+            lines.join("\n")
+        )
     };
     Refusal::apply_conflict(message, causes)
 }
 
 /// Hands every field of managers that `takes` names to `to` as its Apply entry, as Flux does before it applies.
 /// Returns whether anything moved.
-pub(super) fn hand_over(kind: &Kind, object: &mut Value, to: &Writer, takes: impl Fn(&str, &str) -> bool) -> bool {
+pub(super) fn hand_over(
+    kind: &Kind,
+    object: &mut Value,
+    to: &Writer,
+    takes: impl Fn(&str, &str) -> bool,
+) -> bool {
     let entries = read(object);
     let (taken, mut rest): (Vec<Entry>, Vec<Entry>) = entries
         .into_iter()
@@ -350,7 +382,12 @@ mod tests {
         Kind::of("v1", "ConfigMap").unwrap()
     }
 
-    fn applied(live: Option<&Value>, data: &Value, manager: &str, force: bool) -> Result<Value, Refusal> {
+    fn applied(
+        live: Option<&Value>,
+        data: &Value,
+        manager: &str,
+        force: bool,
+    ) -> Result<Value, Refusal> {
         let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
         apply(configmap(), live, &config, &writer(manager), force, |_| {})
     }
@@ -364,10 +401,21 @@ mod tests {
 
     #[test]
     fn names_manager_and_field_of_a_conflict_and_force_takes_it() {
-        let live = applied(None, &json!({"a": "1", "b": "1"}), "kustomize-controller", false).unwrap();
+        let live = applied(
+            None,
+            &json!({"a": "1", "b": "1"}),
+            "kustomize-controller",
+            false,
+        )
+        .unwrap();
         let mut edited = live.clone();
         edited["data"]["a"] = "2".into();
-        record_update(configmap(), Some(&live), &mut edited, &writer("kubectl-edit"));
+        record_update(
+            configmap(),
+            Some(&live),
+            &mut edited,
+            &writer("kubectl-edit"),
+        );
         assert_eq!(
             owners(&edited),
             [
@@ -382,7 +430,10 @@ mod tests {
         );
         let forced = applied(Some(&edited), &json!({"a": "1"}), "gitops-tui", true).unwrap();
         assert_eq!(forced["data"]["a"], "1");
-        assert_eq!(owners(&forced)[0], ("gitops-tui/Apply".into(), vec![".data.a".into()]));
+        assert_eq!(
+            owners(&forced)[0],
+            ("gitops-tui/Apply".into(), vec![".data.a".into()])
+        );
         assert_eq!(owners(&forced).len(), 2);
     }
 

@@ -29,11 +29,21 @@ pub(super) fn json_merge(target: &mut Value, patch: &Value) {
 ///
 /// # Errors
 /// Returns the 422 of a failed `test` or of a path that is not there, the 400 of something that is no patch.
-pub(super) fn json_patch(kind: &Kind, name: &str, target: &mut Value, patch: &Value) -> Result<(), Refusal> {
+pub(super) fn json_patch(
+    kind: &Kind,
+    name: &str,
+    target: &mut Value,
+    patch: &Value,
+) -> Result<(), Refusal> {
     let patch: json_patch::Patch = serde_json::from_value(patch.clone())
         .map_err(|e| Refusal::bad_request(format!("error decoding patch: {e}")))?;
     json_patch::patch(target, &patch).map_err(|e| {
-        Refusal::invalid(kind, name, "", &format!("the server rejected our request due to an error in our request ({e})"))
+        Refusal::invalid(
+            kind,
+            name,
+            "",
+            &format!("the server rejected our request due to an error in our request ({e})"),
+        )
     })
 }
 
@@ -44,13 +54,19 @@ pub(super) fn strategic(path: &str, target: &mut Value, patch: &Value) {
             if changes.get("$patch").is_some_and(|p| p == "replace") || !target.is_object() {
                 *target = Value::Object(serde_json::Map::new());
             }
-            let Some(map) = target.as_object_mut() else { return };
+            let Some(map) = target.as_object_mut() else {
+                return;
+            };
             for (key, value) in changes.iter().filter(|(key, _)| !key.starts_with('$')) {
                 if value.is_null() || value.get("$patch").is_some_and(|p| p == "delete") {
                     map.remove(key);
                     continue;
                 }
-                let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let below = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
                 strategic(&below, map.entry(key.clone()).or_insert(Value::Null), value);
             }
         }
@@ -66,12 +82,19 @@ fn merge_items(path: &str, key: &str, target: &mut Value, changes: &[Value]) {
     if !target.is_array() {
         *target = Value::Array(vec![]);
     }
-    let Some(items) = target.as_array_mut() else { return };
-    if changes.iter().any(|c| c.get("$patch").is_some_and(|p| p == "replace")) {
+    let Some(items) = target.as_array_mut() else {
+        return;
+    };
+    if changes
+        .iter()
+        .any(|c| c.get("$patch").is_some_and(|p| p == "replace"))
+    {
         items.clear();
     }
     for change in changes {
-        let Some(wanted) = change.get(key) else { continue };
+        let Some(wanted) = change.get(key) else {
+            continue;
+        };
         let found = items.iter().position(|item| item.get(key) == Some(wanted));
         match (found, change.get("$patch").and_then(Value::as_str)) {
             (Some(at), Some("delete")) => drop(items.remove(at)),
@@ -85,9 +108,13 @@ fn merge_items(path: &str, key: &str, target: &mut Value, changes: &[Value]) {
 /// Returns the key by which a list of a built-in kind merges in a strategic patch.
 fn patch_key(path: &str) -> Option<&'static str> {
     match path.rsplit('.').next().unwrap_or(path) {
-        "containers" | "initContainers" | "ephemeralContainers" | "volumes" | "env" | "imagePullSecrets" | "secrets" => {
-            Some("name")
-        }
+        "containers"
+        | "initContainers"
+        | "ephemeralContainers"
+        | "volumes"
+        | "env"
+        | "imagePullSecrets"
+        | "secrets" => Some("name"),
         "ports" if path.contains("ontainers[]") => Some("containerPort"),
         "ports" if path == "spec.ports" => Some("port"),
         "volumeMounts" => Some("mountPath"),

@@ -47,13 +47,21 @@ impl Refusal {
 
     /// A named object that does not exist.
     pub(super) fn not_found(kind: &Kind, name: &str) -> Self {
-        Self::new(404, "NotFound", format!("{} \"{name}\" not found", kind.resource()))
-            .about(kind, Some(name))
+        Self::new(
+            404,
+            "NotFound",
+            format!("{} \"{name}\" not found", kind.resource()),
+        )
+        .about(kind, Some(name))
     }
 
     /// A path that no resource serves.
     pub(super) fn no_resource() -> Self {
-        Self::new(404, "NotFound", "the server could not find the requested resource")
+        Self::new(
+            404,
+            "NotFound",
+            "the server could not find the requested resource",
+        )
     }
 
     /// A create of something that is there.
@@ -114,7 +122,11 @@ impl Refusal {
         } else {
             format!("{}.{}", kind.kind, kind.group)
         };
-        let mut refusal = Self::new(422, "Invalid", format!("{title} \"{name}\" is invalid: {field}: {what}"));
+        let mut refusal = Self::new(
+            422,
+            "Invalid",
+            format!("{title} \"{name}\" is invalid: {field}: {what}"),
+        );
         refusal.details = json!({
             "kind": kind.kind, "group": kind.group, "name": name,
             "causes": [{"reason": "FieldValueInvalid", "message": what, "field": field}],

@@ -35,7 +35,9 @@ impl Selector {
             .into_iter()
             .map(|text| {
                 let (key, value) = text.split_once('=').ok_or_else(|| {
-                    Refusal::bad_request(format!("invalid selector: '{text}'; can't understand '{text}'"))
+                    Refusal::bad_request(format!(
+                        "invalid selector: '{text}'; can't understand '{text}'"
+                    ))
                 })?;
                 let wanted = !key.ends_with('!');
                 let key = key.trim_end_matches('!').to_owned();
@@ -94,7 +96,10 @@ fn term(text: &str) -> Option<Term> {
         return Some(Term::NotIn(owned(key), vec![owned(value)]));
     }
     if let Some((key, value)) = text.split_once('=') {
-        return Some(Term::In(owned(key), vec![owned(value.trim_start_matches('='))]));
+        return Some(Term::In(
+            owned(key),
+            vec![owned(value.trim_start_matches('='))],
+        ));
     }
     if let Some((head, values)) = text.split_once('(') {
         let values = values.strip_suffix(')')?.split(',').map(owned).collect();
@@ -119,12 +124,18 @@ mod tests {
 
     #[test]
     fn selects_by_label_and_field() {
-        let object = json!({"metadata": {"name": "web", "labels": {"app": "web", "tier": "front"}}});
+        let object =
+            json!({"metadata": {"name": "web", "labels": {"app": "web", "tier": "front"}}});
         let takes = |labels: &str, fields: &str| {
             let query = format!("labelSelector={labels}&fieldSelector={fields}");
-            Selector::of(&Query::of(Some(&query))).unwrap().takes(&object)
+            Selector::of(&Query::of(Some(&query)))
+                .unwrap()
+                .takes(&object)
         };
-        assert!(takes("app%3Dweb,tier in (front,back),!gone,tier", "metadata.name%3Dweb"));
+        assert!(takes(
+            "app%3Dweb,tier in (front,back),!gone,tier",
+            "metadata.name%3Dweb"
+        ));
         assert!(!takes("app!%3Dweb", ""));
         assert!(!takes("tier notin (front)", ""));
         assert!(!takes("", "metadata.name!%3Dweb"));

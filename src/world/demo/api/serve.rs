@@ -61,7 +61,8 @@ async fn answer(cluster: &Cluster, request: Request<kube::client::Body>) -> Resp
 
 fn respond(code: u16, content_type: &str, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     if let Ok(value) = header::HeaderValue::from_str(content_type) {
         response.headers_mut().insert(header::CONTENT_TYPE, value);
     }
@@ -102,12 +103,20 @@ impl Ask<'_> {
         let found = match address {
             Address::Version => Some(discovery::version()),
             Address::Health => {
-                return Ok(respond(200, "text/plain", Full::new(Bytes::from("ok")).boxed_unsync()));
+                return Ok(respond(
+                    200,
+                    "text/plain",
+                    Full::new(Bytes::from("ok")).boxed_unsync(),
+                ));
             }
             Address::Core | Address::Groups if aggregated => {
                 let list = served.aggregated(address == Address::Core).to_string();
                 let kind = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-                return Ok(respond(200, kind, Full::new(Bytes::from(list)).boxed_unsync()));
+                return Ok(respond(
+                    200,
+                    kind,
+                    Full::new(Bytes::from(list)).boxed_unsync(),
+                ));
             }
             Address::Core => Some(served.core()),
             Address::Groups => Some(served.group_list()),
@@ -117,7 +126,9 @@ impl Ask<'_> {
             Address::Review(kind) => return self.review(kind),
             Address::Object(_) | Address::Nowhere => None,
         };
-        found.map(|value| whole(200, &value)).ok_or_else(Refusal::no_resource)
+        found
+            .map(|value| whole(200, &value))
+            .ok_or_else(Refusal::no_resource)
     }
 
     fn review(&self, kind: &Kind) -> Result<Response<Body>, Refusal> {
@@ -185,12 +196,17 @@ impl Ask<'_> {
 
     fn caller(&self, spot: &Spot) -> Result<Caller, Refusal> {
         let agent = self.user_agent.split('/').next().filter(|a| !a.is_empty());
-        let manager = self.query.get("fieldManager").or(agent).unwrap_or("unknown");
+        let manager = self
+            .query
+            .get("fieldManager")
+            .or(agent)
+            .unwrap_or("unknown");
         let dry = match self.query.get("dryRun") {
             None => false,
             Some("All") => true,
             Some(other) => {
-                let message = format!("dryRun: Unsupported value: \"{other}\": supported values: \"All\"");
+                let message =
+                    format!("dryRun: Unsupported value: \"{other}\": supported values: \"All\"");
                 return Err(Refusal::bad_request(message));
             }
         };
@@ -230,20 +246,34 @@ impl Ask<'_> {
             Err(refusal) => return Err(refusal),
         };
         let frames = lines.map(|line| Ok(Frame::data(Bytes::from(line))));
-        Ok(respond(200, "application/json", StreamBody::new(frames).boxed_unsync()))
+        Ok(respond(
+            200,
+            "application/json",
+            StreamBody::new(frames).boxed_unsync(),
+        ))
     }
 
     fn list(&self, spot: &Spot) -> Result<Response<Body>, Refusal> {
         self.may("list", spot, None)?;
         let selector = Selector::of(&self.query)?;
-        let (mut version, objects) = self.cluster.store.list(spot.kind, spot.namespace.as_deref());
-        let mut taken: Vec<&Value> = objects.iter().map(AsRef::as_ref).filter(|o| selector.takes(o)).collect();
+        let (mut version, objects) = self
+            .cluster
+            .store
+            .list(spot.kind, spot.namespace.as_deref());
+        let mut taken: Vec<&Value> = objects
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|o| selector.takes(o))
+            .collect();
         if let Some(token) = self.query.get("continue") {
             let (at, after) = resume(token)?;
             version = at;
             taken.retain(|object| place(object) > after);
         }
-        let limit = self.query.get("limit").and_then(|l| l.parse::<usize>().ok());
+        let limit = self
+            .query
+            .get("limit")
+            .and_then(|l| l.parse::<usize>().ok());
         let mut metadata = json!({"resourceVersion": version.to_string()});
         if let Some(limit) = limit.filter(|l| *l > 0 && *l < taken.len()) {
             metadata["continue"] = token(version, taken[limit - 1]).into();
@@ -251,9 +281,15 @@ impl Ask<'_> {
             taken.truncate(limit);
         }
         let bare = self.bare();
-        let items: Vec<Value> = taken.into_iter().map(|object| item(spot.kind, object, bare)).collect();
+        let items: Vec<Value> = taken
+            .into_iter()
+            .map(|object| item(spot.kind, object, bare))
+            .collect();
         let (api_version, kind) = if bare {
-            ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadataList".to_owned())
+            (
+                "meta.k8s.io/v1".to_owned(),
+                "PartialObjectMetadataList".to_owned(),
+            )
         } else {
             (spot.kind.api_version(), format!("{}List", spot.kind.kind))
         };
@@ -276,32 +312,53 @@ impl Ask<'_> {
                 "the namespace of the provided object does not match the namespace sent on the request",
             ));
         }
-        let object = self.cluster.create(spot.kind, namespace, body, &self.caller(spot)?)?;
+        let object = self
+            .cluster
+            .create(spot.kind, namespace, body, &self.caller(spot)?)?;
         Ok(self.one(201, spot, &object))
     }
 
     fn put(&self, spot: &Spot, name: &str) -> Result<Response<Body>, Refusal> {
         self.may("update", spot, Some(name))?;
-        let (namespace, caller, body) = (spot.namespace.as_deref(), self.caller(spot)?, self.json()?);
+        let (namespace, caller, body) =
+            (spot.namespace.as_deref(), self.caller(spot)?, self.json()?);
         let object = if spot.subresource.as_deref() == Some("scale") {
             self.scale(spot, name, &body, &caller)?
         } else {
-            self.cluster.replace(spot.kind, namespace, name, body, &caller)?
+            self.cluster
+                .replace(spot.kind, namespace, name, body, &caller)?
         };
         Ok(self.one(200, spot, &object))
     }
 
-    fn scale(&self, spot: &Spot, name: &str, body: &Value, caller: &Caller) -> Result<Value, Refusal> {
+    fn scale(
+        &self,
+        spot: &Spot,
+        name: &str,
+        body: &Value,
+        caller: &Caller,
+    ) -> Result<Value, Refusal> {
         let replicas = body["spec"]["replicas"].clone();
-        self.cluster.edit(spot.kind, spot.namespace.as_deref(), name, caller, |object| {
-            object["spec"]["replicas"] = if replicas.is_null() { 0.into() } else { replicas };
-            Ok(())
-        })
+        self.cluster.edit(
+            spot.kind,
+            spot.namespace.as_deref(),
+            name,
+            caller,
+            |object| {
+                object["spec"]["replicas"] = if replicas.is_null() {
+                    0.into()
+                } else {
+                    replicas
+                };
+                Ok(())
+            },
+        )
     }
 
     fn patch(&self, spot: &Spot, name: &str) -> Result<Response<Body>, Refusal> {
         self.may("patch", spot, Some(name))?;
-        let (namespace, caller, body) = (spot.namespace.as_deref(), self.caller(spot)?, self.json()?);
+        let (namespace, caller, body) =
+            (spot.namespace.as_deref(), self.caller(spot)?, self.json()?);
         let how = match self.content_type.split(';').next().unwrap_or_default() {
             "application/apply-patch+yaml" => return self.apply(spot, name, body, &caller),
             "application/merge-patch+json" => PatchType::Merge,
@@ -312,12 +369,19 @@ impl Ask<'_> {
         let object = if spot.subresource.as_deref() == Some("scale") {
             self.scale(spot, name, &body, &caller)?
         } else {
-            self.cluster.patch(spot.kind, (namespace, name), (how, &body), &caller)?
+            self.cluster
+                .patch(spot.kind, (namespace, name), (how, &body), &caller)?
         };
         Ok(self.one(200, spot, &object))
     }
 
-    fn apply(&self, spot: &Spot, name: &str, body: Value, caller: &Caller) -> Result<Response<Body>, Refusal> {
+    fn apply(
+        &self,
+        spot: &Spot,
+        name: &str,
+        body: Value,
+        caller: &Caller,
+    ) -> Result<Response<Body>, Refusal> {
         if self.query.get("fieldManager").is_none() {
             return Err(Refusal::bad_request(
                 "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch",
@@ -330,20 +394,33 @@ impl Ask<'_> {
         if body.pointer("/metadata/name").and_then(Value::as_str) != Some(name) {
             return Err(Refusal::bad_request(format!(
                 "the name of the object ({}) does not match the name on the URL ({name})",
-                body.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default()
+                body.pointer("/metadata/name")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
             )));
         }
         let force = self.query.is("force");
-        let (created, object) = self.cluster.apply(spot.kind, namespace, body, caller, force)?;
+        let (created, object) = self
+            .cluster
+            .apply(spot.kind, namespace, body, caller, force)?;
         Ok(self.one(if created { 201 } else { 200 }, spot, &object))
     }
 
     fn delete(&self, spot: &Spot, name: &str) -> Result<Response<Body>, Refusal> {
         self.may("delete", spot, Some(name))?;
-        let options = if self.body.is_empty() { Value::Null } else { self.json()? };
-        let dry = self.caller(spot)?.dry || options["dryRun"].as_array().is_some_and(|d| !d.is_empty());
-        let uid = options.pointer("/preconditions/uid").and_then(Value::as_str);
-        let object = self.cluster.delete(spot.kind, spot.namespace.as_deref(), name, uid, dry)?;
+        let options = if self.body.is_empty() {
+            Value::Null
+        } else {
+            self.json()?
+        };
+        let dry =
+            self.caller(spot)?.dry || options["dryRun"].as_array().is_some_and(|d| !d.is_empty());
+        let uid = options
+            .pointer("/preconditions/uid")
+            .and_then(Value::as_str);
+        let object = self
+            .cluster
+            .delete(spot.kind, spot.namespace.as_deref(), name, uid, dry)?;
         if !object["metadata"]["deletionTimestamp"].is_null() {
             return Ok(self.one(200, spot, &object));
         }
@@ -382,21 +459,32 @@ fn scale(object: &Value) -> Value {
 
 /// Returns an object's place in a list.
 fn place(object: &Value) -> (String, String) {
-    let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
+    let text = |key: &str| {
+        object["metadata"][key]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
     (text("namespace"), text("name"))
 }
 
 fn token(version: u64, last: &Value) -> String {
     let (namespace, name) = place(last);
-    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(format!("{version}\n{namespace}\n{name}"))
+    base64::engine::general_purpose::URL_SAFE_NO_PAD
+        .encode(format!("{version}\n{namespace}\n{name}"))
 }
 
 fn resume(token: &str) -> Result<(u64, (String, String)), Refusal> {
-    let wrong = || Refusal::bad_request("continue key is not valid: unable to parse the continuation token");
-    let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(token).map_err(|_| wrong())?;
+    let wrong = || {
+        Refusal::bad_request("continue key is not valid: unable to parse the continuation token")
+    };
+    let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD
+        .decode(token)
+        .map_err(|_| wrong())?;
     let text = String::from_utf8(bytes).map_err(|_| wrong())?;
     let mut parts = text.split('\n');
-    let (Some(version), Some(namespace), Some(name)) = (parts.next(), parts.next(), parts.next()) else {
+    let (Some(version), Some(namespace), Some(name)) = (parts.next(), parts.next(), parts.next())
+    else {
         return Err(wrong());
     };
     let version = version.parse().map_err(|_| wrong())?;

@@ -39,15 +39,23 @@ fn list(kind: &Kind, path: &str) -> Shape {
     }
     match (kind.kind, name) {
         ("Service", "ports") => Shape::Keyed(&["port", "protocol"]),
-        ("NetworkPolicy" | "Ingress" | "Role" | "ClusterRole" | "HorizontalPodAutoscaler", n) if n != "conditions" => {
+        ("NetworkPolicy" | "Ingress" | "Role" | "ClusterRole" | "HorizontalPodAutoscaler", n)
+            if n != "conditions" =>
+        {
             Shape::Atomic
         }
-        (_, "ports") if path.contains("ontainers[]") => Shape::Keyed(&["containerPort", "protocol"]),
-        (_, "containers" | "initContainers" | "ephemeralContainers" | "volumes" | "env" | "imagePullSecrets")
-            if kind.kind != "ServiceAccount" =>
-        {
-            Shape::Keyed(&["name"])
+        (_, "ports") if path.contains("ontainers[]") => {
+            Shape::Keyed(&["containerPort", "protocol"])
         }
+        (
+            _,
+            "containers"
+            | "initContainers"
+            | "ephemeralContainers"
+            | "volumes"
+            | "env"
+            | "imagePullSecrets",
+        ) if kind.kind != "ServiceAccount" => Shape::Keyed(&["name"]),
         ("ServiceAccount", "secrets") => Shape::Keyed(&["name"]),
         (_, "volumeMounts") => Shape::Keyed(&["mountPath"]),
         (_, "volumeDevices") => Shape::Keyed(&["devicePath"]),

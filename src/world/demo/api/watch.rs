@@ -9,11 +9,11 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until};
 
 use super::address::{Query, Spot};
+use super::kinds::Kind;
 use super::refusal::Refusal;
 use super::select::Selector;
 use super::serve::metadata_only;
 use super::store::{Change, Feed, Store};
-use super::kinds::Kind;
 
 /// How often a watch that allows it gets a bookmark.
 const BOOKMARK: Duration = Duration::from_mins(1);
@@ -42,16 +42,29 @@ pub(super) fn watch(
     let selector = Selector::of(query)?;
     let asked = query.get("resourceVersion").filter(|v| *v != "0");
     let since = match asked {
-        Some(text) if !query.is("sendInitialEvents") => Some(text.parse::<u64>().map_err(|_| {
-            Refusal::bad_request(format!("invalid resource version \"{text}\": strconv.ParseUint: invalid syntax"))
-        })?),
+        Some(text) if !query.is("sendInitialEvents") => {
+            Some(text.parse::<u64>().map_err(|_| {
+                Refusal::bad_request(format!(
+                    "invalid resource version \"{text}\": strconv.ParseUint: invalid syntax"
+                ))
+            })?)
+        }
         _ => None,
     };
     let feed = store.follow(spot.kind, spot.namespace.as_deref(), since);
     let now = Instant::now();
     let seconds = query.get("timeoutSeconds").and_then(|s| s.parse().ok());
-    let Some(Feed { version, initial, missed, changes }) = feed else {
-        let expired = Refusal::expired(format!("too old resource version: {}", asked.unwrap_or_default()));
+    let Some(Feed {
+        version,
+        initial,
+        missed,
+        changes,
+    }) = feed
+    else {
+        let expired = Refusal::expired(format!(
+            "too old resource version: {}",
+            asked.unwrap_or_default()
+        ));
         return Err(expired);
     };
     let mut watch = Watch {
@@ -73,7 +86,8 @@ pub(super) fn watch(
         }
         if query.is("sendInitialEvents") {
             let mut bookmark = watch.bookmark();
-            bookmark["object"]["metadata"]["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+            bookmark["object"]["metadata"]["annotations"] =
+                json!({"k8s.io/initial-events-end": "true"});
             watch.queue.push_back(bookmark);
         }
     }
@@ -88,7 +102,11 @@ pub(super) fn watch(
 
 impl Watch {
     fn event(&self, verb: &str, object: &Value) -> Value {
-        let object = if self.bare { metadata_only(object) } else { object.clone() };
+        let object = if self.bare {
+            metadata_only(object)
+        } else {
+            object.clone()
+        };
         json!({"type": verb, "object": object})
     }
 
@@ -106,8 +124,11 @@ impl Watch {
             return;
         }
         let mine = |object: &&Value| {
-            let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
-            (self.namespace.is_none() || self.namespace.as_deref() == namespace) && self.selector.takes(object)
+            let namespace = object
+                .pointer("/metadata/namespace")
+                .and_then(Value::as_str);
+            (self.namespace.is_none() || self.namespace.as_deref() == namespace)
+                && self.selector.takes(object)
         };
         let before = change.before.as_deref().filter(mine);
         let after = change.after.as_deref().filter(mine);

@@ -7,7 +7,12 @@ use serde_json::{Value, json};
 use super::kinds::Kind;
 
 /// Returns the object with the status that its specification deserves; `None` where there is nothing to write.
-pub(super) fn settle(kind: &Kind, live: Option<&Value>, object: &Value, now: &str) -> Option<Value> {
+pub(super) fn settle(
+    kind: &Kind,
+    live: Option<&Value>,
+    object: &Value,
+    now: &str,
+) -> Option<Value> {
     let mut settled = object.clone();
     match kind.kind {
         "Deployment" => deployment(live, &mut settled, now),
@@ -43,7 +48,8 @@ fn deployment(live: Option<&Value>, object: &mut Value, now: &str) {
     if !object["metadata"]["annotations"].is_object() {
         object["metadata"]["annotations"] = json!({});
     }
-    object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = revision.to_string().into();
+    object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] =
+        revision.to_string().into();
     let since = |kind: &str, at: &str| {
         let conditions = live.and_then(|l| l["status"]["conditions"].as_array());
         conditions
@@ -53,7 +59,11 @@ fn deployment(live: Option<&Value>, object: &mut Value, now: &str) {
             .map_or_else(|| now.into(), |c| c[at].clone())
     };
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    let updated = if same_pods { since("Progressing", "lastUpdateTime") } else { now.into() };
+    let updated = if same_pods {
+        since("Progressing", "lastUpdateTime")
+    } else {
+        now.into()
+    };
     let replicas = object["spec"]["replicas"].clone();
     object["status"] = json!({
         "observedGeneration": object["metadata"]["generation"], "replicas": replicas, "readyReplicas": replicas,

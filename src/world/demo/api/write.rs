@@ -55,7 +55,10 @@ pub(super) enum PatchType {
 
 /// Identity that a write must find.
 fn version_of(object: &Value) -> Option<&str> {
-    object.pointer("/metadata/resourceVersion").and_then(Value::as_str).filter(|v| !v.is_empty())
+    object
+        .pointer("/metadata/resourceVersion")
+        .and_then(Value::as_str)
+        .filter(|v| !v.is_empty())
 }
 
 impl Cluster {
@@ -109,7 +112,11 @@ impl Cluster {
     ) -> Result<Value, Refusal> {
         let key = Key::new(kind, namespace, name);
         let mut state = self.store.lock();
-        let live = state.objects.get(&key).cloned().ok_or_else(|| Refusal::not_found(kind, name))?;
+        let live = state
+            .objects
+            .get(&key)
+            .cloned()
+            .ok_or_else(|| Refusal::not_found(kind, name))?;
         let mut new = Value::clone(&live);
         edit(&mut new)?;
         if version_of(&new).is_some_and(|v| version_of(&live) != Some(v)) {
@@ -143,7 +150,12 @@ impl Cluster {
         }
         if kind.traits.custom && version_of(&body).is_none() {
             let what = "Invalid value: 0: must be specified for an update";
-            return Err(Refusal::invalid(kind, name, "metadata.resourceVersion", what));
+            return Err(Refusal::invalid(
+                kind,
+                name,
+                "metadata.resourceVersion",
+                what,
+            ));
         }
         self.edit(kind, namespace, name, caller, |object| {
             *object = body;
@@ -212,7 +224,9 @@ impl Cluster {
         let new = ownership::apply(kind, live.as_deref(), &config, &writer, force, finish)?;
         if let Some(live) = &live {
             immutable(kind, &name, live, &new)?;
-            if same(live, &new) && live["metadata"]["managedFields"] == new["metadata"]["managedFields"] {
+            if same(live, &new)
+                && live["metadata"]["managedFields"] == new["metadata"]["managedFields"]
+            {
                 return Ok((false, Value::clone(live)));
             }
         }
@@ -234,14 +248,20 @@ impl Cluster {
     ) -> Result<Value, Refusal> {
         let key = Key::new(kind, namespace, name);
         let mut state = self.store.lock();
-        let live = state.objects.get(&key).cloned().ok_or_else(|| Refusal::not_found(kind, name))?;
+        let live = state
+            .objects
+            .get(&key)
+            .cloned()
+            .ok_or_else(|| Refusal::not_found(kind, name))?;
         if uid.is_some_and(|uid| live["metadata"]["uid"] != uid) {
             return Err(Refusal::modified(kind, name));
         }
         if dry {
             return Ok(Value::clone(&live));
         }
-        let held = live["metadata"]["finalizers"].as_array().is_some_and(|f| !f.is_empty());
+        let held = live["metadata"]["finalizers"]
+            .as_array()
+            .is_some_and(|f| !f.is_empty());
         if held {
             let mut going = Value::clone(&live);
             if going["metadata"]["deletionTimestamp"].is_null() {
@@ -278,7 +298,14 @@ impl Cluster {
     }
 
     /// Puts on an object what the server sets: defaults, uid, times, generation.
-    fn stamp(&self, state: &State, kind: &Kind, key: &Key, live: Option<&Value>, object: &mut Value) {
+    fn stamp(
+        &self,
+        state: &State,
+        kind: &Kind,
+        key: &Key,
+        live: Option<&Value>,
+        object: &mut Value,
+    ) {
         defaults::fill(kind, object, live);
         object["apiVersion"] = kind.api_version().into();
         object["kind"] = kind.kind.into();
@@ -288,14 +315,21 @@ impl Cluster {
             metadata["namespace"] = key.namespace.as_str().into();
         }
         let (uid, born) = match live {
-            Some(live) => (live["metadata"]["uid"].clone(), live["metadata"]["creationTimestamp"].clone()),
-            None => (self.uid(key, state.version).into(), self.clock.text().into()),
+            Some(live) => (
+                live["metadata"]["uid"].clone(),
+                live["metadata"]["creationTimestamp"].clone(),
+            ),
+            None => (
+                self.uid(key, state.version).into(),
+                self.clock.text().into(),
+            ),
         };
         metadata["uid"] = uid;
         metadata["creationTimestamp"] = born;
         if kind.traits.generation {
             let old = live.map_or(0, |l| l["metadata"]["generation"].as_i64().unwrap_or(0));
-            let moved = live.is_none_or(|live| specification(kind, live) != specification(kind, object));
+            let moved =
+                live.is_none_or(|live| specification(kind, live) != specification(kind, object));
             object["metadata"]["generation"] = (old + i64::from(moved)).into();
         }
         match live.and_then(version_of) {
@@ -311,7 +345,14 @@ impl Cluster {
     fn uid(&self, key: &Key, version: u64) -> String {
         let hash = Sha256::digest(format!("{}/{key:?}/{version}", self.character.name));
         let hex: String = hash.iter().take(16).map(|b| format!("{b:02x}")).collect();
-        format!("{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
+        format!(
+            "{}-{}-4{}-a{}-{}",
+            &hex[..8],
+            &hex[8..12],
+            &hex[13..16],
+            &hex[17..20],
+            &hex[20..]
+        )
     }
 
     /// Stores a write and what kube-controller-manager makes of it; a dry run only returns it.
@@ -328,7 +369,8 @@ impl Cluster {
             return new;
         }
         let metadata = &new["metadata"];
-        let let_go = !metadata["deletionTimestamp"].is_null() && metadata["finalizers"].as_array().is_none_or(Vec::is_empty);
+        let let_go = !metadata["deletionTimestamp"].is_null()
+            && metadata["finalizers"].as_array().is_none_or(Vec::is_empty);
         if let_go {
             self.store.put(state, kind, key, None);
             return new;
@@ -337,7 +379,8 @@ impl Cluster {
             return Value::Null;
         };
         let by_itself = caller.subresource.as_deref() != Some("status");
-        let settled = workloads::settle(kind, live, &stored, &self.clock.text()).filter(|_| by_itself);
+        let settled =
+            workloads::settle(kind, live, &stored, &self.clock.text()).filter(|_| by_itself);
         if let Some(mut settled) = settled {
             let writer = self.writer(&Caller::new("kube-controller-manager").through("status"));
             ownership::record_update(kind, Some(&stored), &mut settled, &writer);
@@ -355,7 +398,12 @@ fn named(kind: &Kind, object: &Value) -> Result<String, Refusal> {
         .filter(|name| !name.is_empty())
         .map(str::to_owned)
         .ok_or_else(|| {
-            Refusal::invalid(kind, "", "metadata.name", "Required value: name or generateName is required")
+            Refusal::invalid(
+                kind,
+                "",
+                "metadata.name",
+                "Required value: name or generateName is required",
+            )
         })
 }
 
@@ -365,7 +413,9 @@ fn home(state: &State, kind: &Kind, namespace: Option<&str>) -> Result<(), Refus
         return Ok(());
     };
     match namespace.filter(|_| kind.namespaced) {
-        Some(name) if !state.objects.contains_key(&Key::new(of, None, name)) => Err(Refusal::not_found(of, name)),
+        Some(name) if !state.objects.contains_key(&Key::new(of, None, name)) => {
+            Err(Refusal::not_found(of, name))
+        }
         _ => Ok(()),
     }
 }
@@ -387,7 +437,10 @@ fn confine(kind: &Kind, live: &Value, new: &mut Value, subresource: Option<&str>
     }
     drop_null_status(new);
     // What a client sends as managedFields counts only where it sends any.
-    if new["metadata"]["managedFields"].as_array().is_none_or(Vec::is_empty) {
+    if new["metadata"]["managedFields"]
+        .as_array()
+        .is_none_or(Vec::is_empty)
+    {
         new["metadata"]["managedFields"] = live["metadata"]["managedFields"].clone();
     }
 }
@@ -438,7 +491,11 @@ fn same(a: &Value, b: &Value) -> bool {
 fn immutable(kind: &Kind, name: &str, live: &Value, new: &Value) -> Result<(), Refusal> {
     let fields: &[&str] = match kind.kind {
         "Deployment" | "DaemonSet" => &["/spec/selector"],
-        "StatefulSet" => &["/spec/selector", "/spec/serviceName", "/spec/volumeClaimTemplates"],
+        "StatefulSet" => &[
+            "/spec/selector",
+            "/spec/serviceName",
+            "/spec/volumeClaimTemplates",
+        ],
         "Job" => &["/spec/selector", "/spec/template"],
         "Service" => &["/spec/clusterIP"],
         "Secret" => &["/type"],

@@ -8,6 +8,7 @@
 )]
 
 mod demo;
+mod edit;
 mod git;
 mod yaml;
 

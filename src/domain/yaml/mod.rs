@@ -5,6 +5,7 @@
 //! exist, since two exist in the field ([`Dialect`]). Writing follows `kustomize build` byte for byte ([`emit`]).
 //! granit-parser is wrapped in `parse` and named nowhere else.
 
+pub mod edit;
 mod emit;
 mod float;
 mod folded;

@@ -22,6 +22,7 @@ mod timestamp;
 use std::fmt;
 
 pub use emit::emit;
+pub use json::{float_text, scalar_json};
 pub use node::{Document, Duplicate, Entry, Kind, Node, Style};
 pub use parse::parse;
 pub use resolve::{Resolved, resolve};

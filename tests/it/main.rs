@@ -7,8 +7,6 @@
     reason = "tests: a failed step fails the test"
 )]
 
-mod demo;
-mod edit;
 mod git;
 mod yaml;
 

@@ -3,10 +3,6 @@
 //! The words of the answer are here; the folder's files compute it. Nothing is hidden without a trace: what is left
 //! out is counted with its rule, and what could not be decided is `unknown` with its cause.
 
-mod defaults;
-mod manager;
-mod walk;
-
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -14,8 +10,6 @@ use serde_json::Value;
 use super::fault::Fault;
 use super::fleet::{AppRef, AppState};
 use super::object::{FieldPath, ObjectId, Origin};
-
-pub use manager::classify;
 
 /// How a field differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

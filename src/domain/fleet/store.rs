@@ -66,6 +66,13 @@ pub enum KindState {
     Waiting,
     /// Listed and watched.
     Listed,
+    /// Listed and watched, but only in the namespaces where that is allowed.
+    Partial {
+        /// Those namespaces.
+        namespaces: Vec<String>,
+        /// What was refused for all of them.
+        fault: Fault,
+    },
     /// Not installed there: quiet.
     Absent,
     /// Cannot be listed or watched now; what is shown is from before.
@@ -111,10 +118,31 @@ impl FleetContext {
     pub fn cause(&self) -> Option<&Fault> {
         self.fault.as_ref().or_else(|| {
             self.kinds.values().find_map(|kind| match kind {
-                KindState::Degraded(fault) => Some(fault),
+                KindState::Degraded(fault) | KindState::Partial { fault, .. } => Some(fault),
                 _ => None,
             })
         })
+    }
+
+    /// Notes how a kind is; a context in which no installed kind may be read at all is `forbidden`.
+    fn set_kind(&mut self, kind: AppKind, state: KindState) {
+        self.kinds.insert(kind, state);
+        let mut installed = self
+            .kinds
+            .values()
+            .filter(|k| !matches!(k, KindState::Absent))
+            .peekable();
+        let refused = installed.peek().is_some()
+            && installed.all(
+                |k| matches!(k, KindState::Degraded(fault) if fault.kind == FaultKind::Forbidden),
+            );
+        match (self.state, refused) {
+            (ContextState::Ready, true) => self.state = ContextState::Forbidden,
+            (ContextState::Forbidden, false) if self.fault.is_none() => {
+                self.state = ContextState::Ready;
+            }
+            _ => {}
+        }
     }
 }
 
@@ -145,6 +173,17 @@ pub enum Change {
     Upsert(Box<App>),
     /// One app went.
     Remove(AppRef),
+    /// A kind may only be listed in some namespaces.
+    Partial {
+        /// Where.
+        context: Arc<str>,
+        /// Which kind.
+        kind: AppKind,
+        /// Those namespaces.
+        namespaces: Vec<String>,
+        /// What was refused for all of them.
+        fault: Fault,
+    },
     /// A kind is not installed.
     Absent {
         /// Where.
@@ -285,6 +324,16 @@ impl Fleet {
             }
             Change::Upsert(app) => self.upsert(*app, now, delta),
             Change::Remove(app) => self.remove(&app, delta),
+            Change::Partial {
+                context,
+                kind,
+                namespaces,
+                fault,
+            } => {
+                let state = KindState::Partial { namespaces, fault };
+                self.context_mut(&context).set_kind(kind, state);
+                self.resettle(&context, Some(kind), now, delta);
+            }
             Change::Absent { context, kind } => {
                 self.take(
                     Change::Reset {
@@ -307,9 +356,7 @@ impl Fleet {
             } => {
                 let entry = self.context_mut(&context);
                 match kind {
-                    Some(kind) => {
-                        entry.kinds.insert(kind, KindState::Degraded(fault));
-                    }
+                    Some(kind) => entry.set_kind(kind, KindState::Degraded(fault)),
                     None => {
                         (entry.state, entry.fault) = (ContextState::of(&fault), Some(fault));
                     }
@@ -320,7 +367,9 @@ impl Fleet {
                 let entry = self.context_mut(&context);
                 match kind {
                     Some(kind) => {
-                        entry.kinds.insert(kind, KindState::Listed);
+                        if matches!(entry.kinds.get(&kind), Some(KindState::Degraded(_))) {
+                            entry.set_kind(kind, KindState::Listed);
+                        }
                     }
                     None => (entry.state, entry.fault) = (ContextState::Ready, None),
                 }

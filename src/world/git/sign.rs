@@ -80,11 +80,13 @@ impl Mirror {
                 .any(|k| key.starts_with(k))
                 .then_some(key.as_str())
         });
-        if let Some(literal) = literal {
-            return Ok(SshKey::Literal(literal.to_owned()));
+        match literal {
+            Some(literal) => Ok(SshKey::Literal(literal.to_owned())),
+            None => {
+                let path = self.access().config_path(self.dir(), "user.signingKey");
+                Ok(SshKey::File(path.unwrap_or(key)))
+            }
         }
-        let path = self.access().config_path(self.dir(), "user.signingKey");
-        Ok(SshKey::File(path.unwrap_or(key)))
     }
 
     fn default_ssh_key(&self) -> Result<String, Fault> {

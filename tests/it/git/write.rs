@@ -6,7 +6,7 @@ use gitops_tui::world::git::{Edit, Identity, Mirror, Person};
 
 use super::{Sandbox, add, read};
 
-pub(super) fn somebody() -> Identity {
+fn somebody() -> Identity {
     let person = Person {
         name: "Ada".into(),
         email: "ada@example.test".into(),

@@ -9,7 +9,6 @@ mod flux;
 mod revert;
 mod window;
 
-
 use jiff::Timestamp;
 use serde_json::Value;
 

@@ -3,6 +3,15 @@
 //! The words of the answer are here; the folder's files compute it. Nothing is hidden without a trace: what is left
 //! out is counted with its rule, and what could not be decided is `unknown` with its cause.
 
+mod blame;
+mod compare;
+mod defaults;
+mod manager;
+mod noise;
+mod normal;
+mod secret;
+mod walk;
+
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,6 +19,9 @@ use serde_json::Value;
 use super::fault::Fault;
 use super::fleet::{AppRef, AppState};
 use super::object::{FieldPath, ObjectId, Origin};
+
+pub use compare::{Comparison, Engine, compare, offline};
+pub use manager::classify;
 
 /// How a field differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,0 +1,108 @@
+//! What is left out of both sides before they are compared, because no manifest decides about it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value};
+
+use super::secret::is_secret;
+use crate::domain::object::ObjectId;
+
+const SERVER_SET: &[&str] = &[
+    "managedFields",
+    "resourceVersion",
+    "uid",
+    "generation",
+    "creationTimestamp",
+    "selfLink",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+];
+
+/// The annotation in which client-side apply keeps what it applied last.
+pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Returns what of both sides is compared: server-set metadata and status left out, `stringData` merged, and what Git
+/// leaves to others (owner references, finalizers, an unnamed namespace) not held against live.
+pub(super) fn sides(id: &ObjectId, git: &Value, live: &Value) -> (Value, Value) {
+    let (mut git, mut live) = (git.clone(), live.clone());
+    for side in [&mut git, &mut live] {
+        let Some(object) = side.as_object_mut() else {
+            continue;
+        };
+        object.remove("status");
+        if let Some(metadata) = metadata(object) {
+            for key in SERVER_SET {
+                metadata.remove(*key);
+            }
+            if let Some(annotations) = metadata
+                .get_mut("annotations")
+                .and_then(Value::as_object_mut)
+            {
+                annotations.remove(LAST_APPLIED);
+            }
+        }
+        if is_secret(id) {
+            merge_string_data(object);
+        }
+    }
+    for key in ["ownerReferences", "finalizers", "namespace"] {
+        if git
+            .pointer(&format!("/metadata/{key}"))
+            .is_none_or(Value::is_null)
+            && let Some(metadata) = live.as_object_mut().and_then(metadata)
+        {
+            metadata.remove(key);
+        }
+    }
+    if live.pointer("/metadata/namespace").is_none()
+        && let Some(metadata) = git.as_object_mut().and_then(metadata)
+    {
+        // A cluster-scoped object: the server drops the namespace that a renderer put there.
+        metadata.remove("namespace");
+    }
+    if id.kind == "ClusterRole"
+        && [&git, &live]
+            .iter()
+            .any(|side| side.get("aggregationRule").is_some_and(|r| !r.is_null()))
+    {
+        for side in [&mut git, &mut live] {
+            if let Some(object) = side.as_object_mut() {
+                object.remove("rules");
+            }
+        }
+    }
+    (git, live)
+}
+
+fn metadata(object: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
+    object.get_mut("metadata")?.as_object_mut()
+}
+
+fn merge_string_data(object: &mut Map<String, Value>) {
+    let Some(Value::Object(plain)) = object.remove("stringData") else {
+        return;
+    };
+    let data = object
+        .entry("data")
+        .or_insert_with(|| Value::Object(Map::new()));
+    if data.is_null() {
+        *data = Value::Object(Map::new());
+    }
+    if let Some(data) = data.as_object_mut() {
+        for (key, value) in plain {
+            let encoded = value
+                .as_str()
+                .map_or(Value::Null, |text| Value::from(STANDARD.encode(text)));
+            data.insert(key, encoded);
+        }
+    }
+}
+
+/// Returns what client-side apply kept of the object it applied last.
+pub(super) fn last_applied(live: &Value) -> Option<Value> {
+    let text = live
+        .pointer("/metadata/annotations")?
+        .get(LAST_APPLIED)?
+        .as_str()?;
+    serde_json::from_str(text).ok()
+}

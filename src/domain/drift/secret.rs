@@ -1,0 +1,146 @@
+//! Masks: no secret value leaves the comparison, while a change of one stays visible.
+//!
+//! What is secret is known by source: the data of a Secret, copies of it in its annotations (last-applied and what
+//! vendors keep), and fields that Flux filled from a Secret. Masks have one length, whatever they stand for.
+
+use serde_json::Value;
+
+use super::FieldDrift;
+use super::walk::Difference;
+use crate::domain::object::{Desired, FieldPath, ObjectId, PathStep};
+use crate::domain::text::{self, MASK};
+
+/// Tells whether an object is a Secret.
+pub(super) fn is_secret(id: &ObjectId) -> bool {
+    id.kind == "Secret" && id.group().is_empty()
+}
+
+/// What of one object must never be shown.
+pub(super) struct Secrecy<'a> {
+    secret: bool,
+    desired: Option<&'a Desired>,
+}
+
+impl<'a> Secrecy<'a> {
+    pub(super) fn of(id: &ObjectId, desired: Option<&'a Desired>) -> Self {
+        Self {
+            secret: is_secret(id),
+            desired,
+        }
+    }
+
+    /// Tells whether the value at this path is secret, or holds something that is.
+    pub(super) fn hides(&self, path: &FieldPath) -> bool {
+        let first = |at: usize| match path.0.get(at) {
+            Some(PathStep::Key(key)) => Some(key.as_str()),
+            _ => None,
+        };
+        if self.secret {
+            match (first(0), first(1)) {
+                (Some("data" | "stringData" | "binaryData") | None, _) => return true,
+                (Some("metadata"), Some("annotations") | None) => return true,
+                _ => {}
+            }
+        }
+        self.desired.is_some_and(|desired| {
+            !desired.secret_routes.is_empty()
+                && path
+                    .route_in(&desired.value)
+                    .is_none_or(|route| desired.holds_secret(&route))
+                && self.near_secret(path)
+        })
+    }
+
+    /// A path that Git does not have is hidden only where a secret field lies under the same parent.
+    fn near_secret(&self, path: &FieldPath) -> bool {
+        let Some(desired) = self.desired else {
+            return false;
+        };
+        path.route_in(&desired.value)
+            .is_some_and(|route| desired.holds_secret(&route))
+    }
+
+    /// Replaces the values of a difference by masks where they are secret.
+    pub(super) fn mask_field(&self, difference: &mut Difference) -> bool {
+        let hidden = self.hides(&difference.path);
+        if hidden {
+            for side in [&mut difference.git, &mut difference.live] {
+                if side.is_some() {
+                    *side = Some(Value::from(MASK));
+                }
+            }
+        }
+        hidden
+    }
+
+    /// Returns both sides with every secret value masked: equal values by the same mask, others by masks that name the
+    /// side.
+    pub(super) fn mask_sides(
+        &self,
+        git: Option<Value>,
+        live: Option<Value>,
+    ) -> (Option<Value>, Option<Value>) {
+        let (mut git, mut live) = (git, live);
+        if self.secret {
+            for field in ["data", "stringData", "binaryData"] {
+                self.mask_map(&mut git, &mut live, &[field]);
+            }
+            self.mask_map(&mut git, &mut live, &["metadata", "annotations"]);
+        }
+        for route in self.desired.into_iter().flat_map(|d| &d.secret_routes) {
+            let pointer: String = route
+                .0
+                .iter()
+                .map(|step| match step {
+                    crate::domain::yaml::RouteStep::Key(key) => {
+                        format!("/{}", key.replace('~', "~0").replace('/', "~1"))
+                    }
+                    crate::domain::yaml::RouteStep::Index(index) => format!("/{index}"),
+                })
+                .collect();
+            let equal = git.as_ref().and_then(|g| g.pointer(&pointer))
+                == live.as_ref().and_then(|l| l.pointer(&pointer));
+            let (one, other) = text::mask(equal);
+            if let Some(value) = git.as_mut().and_then(|g| g.pointer_mut(&pointer)) {
+                *value = Value::from(one);
+            }
+            if let Some(value) = live.as_mut().and_then(|l| l.pointer_mut(&pointer)) {
+                *value = Value::from(other);
+            }
+        }
+        (git, live)
+    }
+
+    fn mask_map(&self, git: &mut Option<Value>, live: &mut Option<Value>, keys: &[&str]) {
+        let at = |side: &Option<Value>| {
+            side.as_ref()
+                .and_then(|v| keys.iter().try_fold(v, |v, k| v.get(*k)))
+                .cloned()
+        };
+        let (old_git, old_live) = (at(git), at(live));
+        for (side, other, is_git) in [(git, &old_live, true), (live, &old_git, false)] {
+            let Some(node) = side
+                .as_mut()
+                .and_then(|v| keys.iter().try_fold(v, |v, k| v.get_mut(*k)))
+            else {
+                continue;
+            };
+            let Some(map) = node.as_object_mut() else {
+                // A Secret whose data is no map is broken; nothing of it is shown.
+                *node = Value::from(MASK);
+                continue;
+            };
+            for (key, value) in map.iter_mut() {
+                let equal = other.as_ref().and_then(|o| o.get(key.as_str())) == Some(value);
+                let (git, live) = text::mask(equal);
+                *value = Value::from(if is_git { git } else { live });
+            }
+        }
+    }
+}
+
+/// Returns a person's word for a masked pair.
+pub(super) fn note(field: &FieldDrift) -> Option<String> {
+    (field.masked && field.git.is_some() && field.live.is_some())
+        .then(|| "the secret values differ".to_owned())
+}

@@ -7,6 +7,8 @@
     reason = "tests: a failed step fails the test"
 )]
 
+mod demo;
+mod edit;
 mod git;
 mod yaml;
 

@@ -4,6 +4,7 @@
 //! on-call, and an app with a problem is never `in-sync`. Nothing here reads a disk or a repository: a [`Tree`] does.
 
 pub mod flux;
+pub mod kustomize;
 
 use serde_json::Value;
 

@@ -339,7 +339,7 @@ fn is_plain_text(text: &str) -> bool {
 }
 
 /// Matches `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`.
-fn is_base_60(text: &str) -> bool {
+pub(super) fn is_base_60(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
     let mut parts = text.split(':');
     let first = parts.next().unwrap_or_default();
@@ -426,7 +426,7 @@ pub(super) fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }
 
-fn escape(c: char) -> String {
+pub(super) fn escape(c: char) -> String {
     let short = match c {
         '\0' => '0',
         '\u{7}' => 'a',

@@ -94,6 +94,34 @@ impl Node<'_> {
     }
 }
 
+/// Returns what a scalar that stands in no file is worth once it has been written and read again; see
+/// [`Node::scalar_value`]. The error is one sentence.
+pub fn scalar_json(
+    text: &str,
+    style: Style,
+    tag: Option<&str>,
+    dialect: Dialect,
+) -> Result<Value, String> {
+    Ok(match resolve(text, style, tag, dialect)? {
+        Resolved::Null => Value::Null,
+        Resolved::Bool(bool) => Value::Bool(bool),
+        Resolved::Int(int) => int.into(),
+        Resolved::UInt(uint) => uint.into(),
+        Resolved::Float(float) => number(float)
+            .ok_or_else(|| format!("`{text}` has no JSON form"))?
+            .into(),
+        Resolved::Str(text) if style == Style::Folded && dialect == Dialect::Kustomize => {
+            Value::String(folded::round_trip(text))
+        }
+        Resolved::Str(text) => Value::String(text),
+    })
+}
+
+/// Returns the text that go-yaml gives a float: `1e-07`, `1.2345e+08`, `100000.5`.
+pub fn float_text(float: f64) -> String {
+    super::float::go_g(float)
+}
+
 /// Returns a float as Go's JSON writes it and kustomize reads it again: whole numbers become integers.
 pub(super) fn number(float: f64) -> Option<Number> {
     if float.fract() == 0.0 && float.abs() < 1e21 {

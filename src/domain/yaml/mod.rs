@@ -5,6 +5,7 @@
 //! exist, since two exist in the field ([`Dialect`]). Writing follows `kustomize build` byte for byte ([`emit`]).
 //! granit-parser is wrapped in `parse` and named nowhere else.
 
+pub mod edit;
 mod emit;
 mod float;
 mod folded;
@@ -21,6 +22,7 @@ mod timestamp;
 use std::fmt;
 
 pub use emit::emit;
+pub use json::{float_text, scalar_json};
 pub use node::{Document, Duplicate, Entry, Kind, Node, Style};
 pub use parse::parse;
 pub use resolve::{Resolved, resolve};

@@ -153,6 +153,19 @@ impl Document {
         found
     }
 
+    /// Returns the first anchor on a node inside these bytes, with its line.
+    pub(super) fn anchor_within(&self, span: Range<usize>) -> Option<(String, usize)> {
+        let mut inside = self
+            .cells
+            .iter()
+            .filter(|cell| span.contains(&(cell.start as usize)) && cell.end as usize <= span.end);
+        inside.find_map(|cell| {
+            let properties = cell.properties.as_ref()?;
+            let anchor = properties.anchor.as_deref()?;
+            Some((anchor.to_owned(), self.source.line(properties.span.start)))
+        })
+    }
+
     pub(super) fn node(&self, id: u32) -> Node<'_> {
         Node { document: self, id }
     }

@@ -25,7 +25,7 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            idle: Duration::from_secs(60),
+            idle: Duration::from_mins(1),
             helper: Duration::from_secs(30),
         }
     }

@@ -80,8 +80,8 @@ impl Mirror {
             .collect::<Result<Vec<_>, _>>()?;
         let mut files: Vec<String> = writes.iter().map(|w| w.path.clone()).collect();
         files.sort();
-        if let Some(twice) = files.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(refused(&twice[0], "two edits lead to the same file"));
+        if let Some((twice, _)) = files.iter().zip(files.iter().skip(1)).find(|(a, b)| a == b) {
+            return Err(refused(twice, "two edits lead to the same file"));
         }
         let branch = self.free_name(&repository, branch)?;
         let signer = self.signer(&identity.committer)?;

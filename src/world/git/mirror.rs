@@ -86,8 +86,11 @@ impl Mirror {
         transport::ready(access.timeouts())?;
         let url = absolute(GitUrl::parse(url)?)?;
         let digest = Sha256::digest(url.plain().as_bytes());
-        let mark: String = digest.iter().take(6).map(|b| format!("{b:02x}")).collect();
-        let dir = cache.join(format!("{}-{mark}.git", url.slug()));
+        let mark = digest
+            .iter()
+            .take(6)
+            .fold(0_u64, |mark, byte| (mark << 8) | u64::from(*byte));
+        let dir = cache.join(format!("{}-{mark:012x}.git", url.slug()));
         let mirror = Self {
             dir,
             url: Some(url),
@@ -233,13 +236,15 @@ impl Mirror {
         };
         let _lock = self.lock()?;
         let call = Call::new(Act::Fetch, url, &self.dir, &self.access);
-        if !progress(Progress {
+        let begun = Progress {
             phase: Phase::Connecting,
             done: 0,
             total: 0,
             bytes: 0,
-        }) {
+        };
+        if !progress(begun) {
             call.cancel();
+            return Err(call.fault(&git2::Error::from_str("")));
         }
         let repository = self.repository()?;
         call.during(|| self.fetch_with(&repository, url, &call, progress))
@@ -355,7 +360,7 @@ impl Mirror {
 }
 
 const LOCK_STEP: Duration = Duration::from_millis(50);
-const LOCK_BOUND: Duration = Duration::from_secs(300);
+const LOCK_BOUND: Duration = Duration::from_mins(5);
 
 /// Makes a folder's address absolute, since children run elsewhere.
 pub(super) fn absolute(url: GitUrl) -> Result<GitUrl, Fault> {

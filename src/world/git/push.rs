@@ -61,10 +61,7 @@ impl Mirror {
         let messages = lines(&call, &heard.borrow());
         let refusal = |kind, sentence: String, hint: String| {
             let fault = Fault::new(kind, sentence).about(url.shown());
-            messages
-                .iter()
-                .fold(fault, |f, line| f.because(line))
-                .hint(hint)
+            messages.iter().fold(fault, Fault::because).hint(hint)
         };
         let kept = format!("the commit is kept as {branch} in {}", self.dir().display());
         match outcome {
@@ -103,7 +100,7 @@ impl Mirror {
                     format!("{kept}; push it under another name"),
                 ))
             }
-            Err(fault) => Err(messages.iter().fold(fault, |f, line| f.because(line))),
+            Err(fault) => Err(messages.iter().fold(fault, Fault::because)),
         }
     }
 

@@ -80,13 +80,11 @@ impl Mirror {
                 .any(|k| key.starts_with(k))
                 .then_some(key.as_str())
         });
-        match literal {
-            Some(literal) => Ok(SshKey::Literal(literal.to_owned())),
-            None => {
-                let path = self.access().config_path(self.dir(), "user.signingKey");
-                Ok(SshKey::File(path.unwrap_or(key)))
-            }
+        if let Some(literal) = literal {
+            return Ok(SshKey::Literal(literal.to_owned()));
         }
+        let path = self.access().config_path(self.dir(), "user.signingKey");
+        Ok(SshKey::File(path.unwrap_or(key)))
     }
 
     fn default_ssh_key(&self) -> Result<String, Fault> {

@@ -3,7 +3,11 @@
 //! Fixtures are written with libgit2, so that most of it runs without the `git` program; what needs a program says so
 //! and stops where it is missing.
 
+#![expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
+
 mod cases;
+mod http;
+mod ssh;
 mod write;
 
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use gitops_tui::world::git::{Edit, Identity, Mirror, Person};
 
 use super::{Sandbox, add, read};
 
-fn somebody() -> Identity {
+pub(super) fn somebody() -> Identity {
     let person = Person {
         name: "Ada".into(),
         email: "ada@example.test".into(),

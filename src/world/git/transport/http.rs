@@ -305,7 +305,7 @@ fn agent(call: &Call, settings: &[(String, String)]) -> Agent {
         .timeout_per_read(Some(bounds.idle))
         .timeout_per_write(Some(bounds.idle))
         // A bound on the whole transfer as well: a drip of bytes must end some time.
-        .timeout_recv_body(Some(Duration::from_secs(3600)))
+        .timeout_recv_body(Some(Duration::from_hours(1)))
         .tls_config(tls(call, settings));
     config.build().into()
 }

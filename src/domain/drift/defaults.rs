@@ -11,7 +11,7 @@ use crate::domain::object::ObjectId;
 type Fields = Map<String, Value>;
 
 /// Returns `desired` with the server's defaults filled in.
-pub(super) fn defaulted(id: &ObjectId, desired: &Value) -> Value {
+pub fn defaulted(id: &ObjectId, desired: &Value) -> Value {
     let mut value = desired.clone();
     let Some(object) = value.as_object_mut() else {
         return value;

@@ -21,6 +21,7 @@ use super::fleet::{AppRef, AppState};
 use super::object::{FieldPath, ObjectId, Origin};
 
 pub use compare::{Comparison, Engine, compare, offline};
+pub use defaults::defaulted;
 pub use manager::classify;
 
 /// How a field differs.

@@ -1,39 +1,170 @@
-//! What a real server fills in: defaults and allocations of the built-in kinds that the demo's manifests use.
+//! What a real server makes of an object that is written to it: the product's own table of defaults, the spellings of
+//! Go's types, and what the server allocates.
 //!
-//! The tests lay these over manifests whose live form a real kube-apiserver recorded.
+//! The table is [`crate::domain::drift::defaulted`], proven against recordings; here is only what a comparison does not
+//! need and a server does.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::kinds::Kind;
+use crate::domain::drift::defaulted;
+use crate::domain::object::{ObjectId, quantity};
 
 /// Fills in defaults; `live` keeps what was allocated before.
 pub(super) fn fill(kind: &Kind, object: &mut Value, live: Option<&Value>) {
     if kind.traits.custom {
         return;
     }
+    texts(object);
     drop_empties(object);
-    match kind.kind {
-        "Deployment" => deployment(object),
-        "StatefulSet" => stateful_set(object),
-        "DaemonSet" => daemon_set(object),
-        "CronJob" => cron_job(object),
-        "Pod" => pod(&mut object["spec"]),
-        "Service" => service(object, live),
-        "HorizontalPodAutoscaler" => default(&mut object["spec"], "minReplicas", json!(1)),
-        "NetworkPolicy" => network_policy(object),
-        "Secret" => secret(object),
-        "Namespace" => namespace(object),
-        "PersistentVolumeClaim" => default(&mut object["spec"], "volumeMode", json!("Filesystem")),
-        "RoleBinding" | "ClusterRoleBinding" => {
-            default(
-                &mut object["roleRef"],
-                "apiGroup",
-                json!("rbac.authorization.k8s.io"),
-            );
-        }
-        _ => {}
+    if kind.kind == "Secret" {
+        merge_string_data(object);
     }
+    if let Some(id) = ObjectId::of(object) {
+        *object = defaulted(&id, object);
+    }
+    match kind.kind {
+        "Service" => allocate(object, live),
+        "Namespace" => default(object, "status", json!({"phase": "Active"})),
+        "PersistentVolumeClaim" => quantities(&mut object["spec"]["resources"]),
+        "Pod" => pod(&mut object["spec"]),
+        "CronJob" => {
+            default(&mut object["spec"]["jobTemplate"], "metadata", json!({}));
+            let template = &mut object["spec"]["jobTemplate"]["spec"]["template"];
+            default(template, "metadata", json!({}));
+            pod(&mut template["spec"]);
+        }
+        "RoleBinding" | "ClusterRoleBinding" => {
+            for subject in items(object, "subjects").filter_map(Value::as_object_mut) {
+                subject.retain(|key, value| key != "apiGroup" || value != "");
+            }
+        }
+        "DaemonSet" => {
+            count_templates(object, live);
+            pod(&mut object["spec"]["template"]["spec"]);
+        }
+        _ => {
+            object.pointer_mut("/spec/template/spec").into_iter().for_each(pod);
+            for claim in object.get_mut("spec").into_iter().flat_map(|s| items(s, "volumeClaimTemplates")) {
+                quantities(&mut claim["spec"]["resources"]);
+                claim["status"] = json!({"phase": "Pending"});
+            }
+        }
+    }
+}
+
+/// Writes a pod's amounts and empty texts as the server does.
+fn pod(spec: &mut Value) {
+    for list in ["initContainers", "containers"] {
+        for container in items(spec, list) {
+            quantities(&mut container["resources"]);
+            for env in items(container, "env") {
+                if env["value"] == ""
+                    && let Some(env) = env.as_object_mut()
+                {
+                    env.remove("value");
+                }
+            }
+        }
+    }
+    for volume in items(spec, "volumes") {
+        if let Some(folder) = volume.get_mut("emptyDir").and_then(Value::as_object_mut) {
+            folder.retain(|_, value| value != "");
+            if let Some(limit) = folder.get("sizeLimit").and_then(canonical) {
+                folder.insert("sizeLimit".into(), limit.into());
+            }
+        }
+    }
+}
+
+/// Counts a DaemonSet's templates in the annotation that the server still keeps for it.
+fn count_templates(object: &mut Value, live: Option<&Value>) {
+    let key = "deprecated.daemonset.template.generation";
+    let count = |live: &Value| live["metadata"]["annotations"][key].as_str()?.parse::<u64>().ok();
+    let same = live.is_some_and(|live| live["spec"]["template"] == object["spec"]["template"]);
+    let next = live.and_then(count).unwrap_or(0) + u64::from(!same);
+    default(&mut object["metadata"], "annotations", json!({}));
+    object["metadata"]["annotations"][key] = next.max(1).to_string().into();
+}
+
+/// Gives a Service its addresses; what it had it keeps.
+fn allocate(object: &mut Value, live: Option<&Value>) {
+    let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
+    let hash = Sha256::digest(format!("{}/{}", text("namespace"), text("name")));
+    let address = json!(format!("10.96.{}.{}", hash[0] % 64, 1 + hash[1] % 250));
+    let spec = &mut object["spec"];
+    if spec["type"] == "ExternalName" {
+        return;
+    }
+    let kept = |key: &str| live.and_then(|l| l.get("spec")).and_then(|s| s.get(key)).cloned();
+    default(spec, "clusterIP", kept("clusterIP").unwrap_or(address));
+    let one = json!([spec["clusterIP"]]);
+    default(spec, "clusterIPs", one);
+    default(spec, "ipFamilies", json!(["IPv4"]));
+    default(spec, "ipFamilyPolicy", json!("SingleStack"));
+}
+
+fn merge_string_data(object: &mut Value) {
+    use base64::Engine as _;
+    let Some(root) = object.as_object_mut() else { return };
+    let Some(Value::Object(plain)) = root.remove("stringData") else {
+        return;
+    };
+    let data = root.entry("data").or_insert_with(|| Value::Object(Map::new()));
+    for (key, value) in plain {
+        let text = value.as_str().unwrap_or_default();
+        data[key.as_str()] = base64::engine::general_purpose::STANDARD.encode(text).into();
+    }
+}
+
+/// Makes a `null` in a map of texts the empty text that Go makes of it.
+fn texts(object: &mut Value) {
+    for path in ["/metadata/labels", "/metadata/annotations", "/data"] {
+        let map = object.pointer_mut(path).and_then(Value::as_object_mut);
+        for value in map.into_iter().flat_map(|m| m.values_mut()).filter(|v| v.is_null()) {
+            *value = "".into();
+        }
+    }
+}
+
+/// Writes the amounts of a `resources` block as the server does.
+fn quantities(resources: &mut Value) {
+    for list in ["limits", "requests"] {
+        let map = resources.get_mut(list).and_then(Value::as_object_mut);
+        for value in map.into_iter().flat_map(|m| m.values_mut()) {
+            if let Some(canonical) = canonical(value) {
+                *value = canonical.into();
+            }
+        }
+    }
+}
+
+/// Returns a quantity in the server's spelling: the largest suffix of its family that keeps it whole.
+fn canonical(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let by_exponent = text.contains(['e', 'E']) && !text.ends_with(['E', 'i']);
+    if by_exponent && value.is_string() {
+        return None;
+    }
+    let nanos = quantity::nanos(&text)?;
+    let (mut amount, base, mut suffixes): (i128, i128, &[&str]) = if text.ends_with('i') {
+        (nanos / 1_000_000_000, 1024, &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"])
+    } else {
+        (nanos, 1000, &["n", "u", "m", "", "k", "M", "G", "T", "P", "E"])
+    };
+    if amount == 0 {
+        return Some("0".to_owned());
+    }
+    while suffixes.len() > 1 && amount % base == 0 {
+        amount /= base;
+        suffixes = &suffixes[1..];
+    }
+    Some(format!("{amount}{}", suffixes[0]))
 }
 
 /// Sets a field that is not there, or is `null`.
@@ -61,257 +192,9 @@ fn drop_empties(value: &mut Value) {
     }
 }
 
-fn deployment(object: &mut Value) {
-    let spec = &mut object["spec"];
-    default(spec, "replicas", json!(1));
-    default(spec, "revisionHistoryLimit", json!(10));
-    default(spec, "progressDeadlineSeconds", json!(600));
-    default(spec, "strategy", json!({}));
-    default(&mut spec["strategy"], "type", json!("RollingUpdate"));
-    if spec["strategy"]["type"] == "RollingUpdate" {
-        let strategy = &mut spec["strategy"];
-        default(strategy, "rollingUpdate", json!({}));
-        default(&mut strategy["rollingUpdate"], "maxSurge", json!("25%"));
-        default(
-            &mut strategy["rollingUpdate"],
-            "maxUnavailable",
-            json!("25%"),
-        );
-    }
-    template(spec);
-}
-
-fn stateful_set(object: &mut Value) {
-    let spec = &mut object["spec"];
-    default(spec, "replicas", json!(1));
-    default(spec, "revisionHistoryLimit", json!(10));
-    default(spec, "podManagementPolicy", json!("OrderedReady"));
-    default(spec, "updateStrategy", json!({}));
-    default(&mut spec["updateStrategy"], "type", json!("RollingUpdate"));
-    if spec["updateStrategy"]["type"] == "RollingUpdate" {
-        default(&mut spec["updateStrategy"], "rollingUpdate", json!({}));
-        let rolling = &mut spec["updateStrategy"]["rollingUpdate"];
-        default(rolling, "partition", json!(0));
-        default(rolling, "maxUnavailable", json!(1));
-    }
-    default(
-        spec,
-        "persistentVolumeClaimRetentionPolicy",
-        json!({"whenDeleted": "Retain", "whenScaled": "Retain"}),
-    );
-    for claim in items(spec, "volumeClaimTemplates") {
-        default(claim, "apiVersion", json!("v1"));
-        default(claim, "kind", json!("PersistentVolumeClaim"));
-        default(&mut claim["spec"], "volumeMode", json!("Filesystem"));
-        default(claim, "status", json!({"phase": "Pending"}));
-    }
-    template(spec);
-}
-
-fn daemon_set(object: &mut Value) {
-    let spec = &mut object["spec"];
-    default(spec, "revisionHistoryLimit", json!(10));
-    default(spec, "updateStrategy", json!({}));
-    default(&mut spec["updateStrategy"], "type", json!("RollingUpdate"));
-    if spec["updateStrategy"]["type"] == "RollingUpdate" {
-        default(&mut spec["updateStrategy"], "rollingUpdate", json!({}));
-        let rolling = &mut spec["updateStrategy"]["rollingUpdate"];
-        default(rolling, "maxUnavailable", json!(1));
-        default(rolling, "maxSurge", json!(0));
-    }
-    template(spec);
-}
-
-fn cron_job(object: &mut Value) {
-    let spec = &mut object["spec"];
-    default(spec, "concurrencyPolicy", json!("Allow"));
-    default(spec, "suspend", json!(false));
-    default(spec, "successfulJobsHistoryLimit", json!(3));
-    default(spec, "failedJobsHistoryLimit", json!(1));
-    default(&mut spec["jobTemplate"], "metadata", json!({}));
-    let job = &mut spec["jobTemplate"]["spec"];
-    default(&mut job["template"], "metadata", json!({}));
-    template(job);
-}
-
-fn template(spec: &mut Value) {
-    default(&mut spec["template"], "metadata", json!({}));
-    pod(&mut spec["template"]["spec"]);
-}
-
-fn pod(spec: &mut Value) {
-    default(spec, "restartPolicy", json!("Always"));
-    default(spec, "terminationGracePeriodSeconds", json!(30));
-    default(spec, "dnsPolicy", json!("ClusterFirst"));
-    default(spec, "schedulerName", json!("default-scheduler"));
-    default(spec, "securityContext", json!({}));
-    let name = spec.get("serviceAccountName").cloned();
-    let old = spec.get("serviceAccount").cloned();
-    if let Some(name) = name.or(old) {
-        spec["serviceAccountName"] = name.clone();
-        spec["serviceAccount"] = name;
-    }
-    for list in ["initContainers", "containers"] {
-        items(spec, list).for_each(container);
-    }
-    items(spec, "volumes").for_each(volume);
-}
-
 fn items<'v>(node: &'v mut Value, key: &str) -> impl Iterator<Item = &'v mut Value> {
     node.get_mut(key)
         .and_then(Value::as_array_mut)
         .into_iter()
         .flatten()
-}
-
-fn container(container: &mut Value) {
-    let image = container["image"].as_str().unwrap_or_default();
-    let tag = image
-        .rsplit('/')
-        .next()
-        .and_then(|last| last.split_once(':'));
-    let pinned = image.contains('@') || tag.is_some_and(|(_, tag)| tag != "latest");
-    let policy = if pinned { "IfNotPresent" } else { "Always" };
-    default(container, "imagePullPolicy", json!(policy));
-    default(
-        container,
-        "terminationMessagePath",
-        json!("/dev/termination-log"),
-    );
-    default(container, "terminationMessagePolicy", json!("File"));
-    default(container, "resources", json!({}));
-    for port in items(container, "ports") {
-        default(port, "protocol", json!("TCP"));
-    }
-    for env in items(container, "env") {
-        if let Some(field) = env.pointer_mut("/valueFrom/fieldRef") {
-            default(field, "apiVersion", json!("v1"));
-        }
-        if let Some(field) = env.pointer_mut("/valueFrom/resourceFieldRef") {
-            default(field, "divisor", json!("0"));
-        }
-        if env["value"] == ""
-            && let Some(env) = env.as_object_mut()
-        {
-            env.remove("value");
-        }
-    }
-    for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        if let Some(probe) = container.get_mut(name) {
-            default(probe, "timeoutSeconds", json!(1));
-            default(probe, "periodSeconds", json!(10));
-            default(probe, "successThreshold", json!(1));
-            default(probe, "failureThreshold", json!(3));
-            if let Some(get) = probe.get_mut("httpGet") {
-                default(get, "path", json!("/"));
-                default(get, "scheme", json!("HTTP"));
-            }
-        }
-    }
-}
-
-fn volume(volume: &mut Value) {
-    for name in ["secret", "configMap", "projected", "downwardAPI"] {
-        if let Some(source) = volume.get_mut(name) {
-            default(source, "defaultMode", json!(420));
-        }
-    }
-    for source in volume
-        .get_mut("projected")
-        .into_iter()
-        .flat_map(|p| items(p, "sources"))
-    {
-        if let Some(token) = source.get_mut("serviceAccountToken") {
-            default(token, "expirationSeconds", json!(3600));
-        }
-    }
-    if let Some(path) = volume.get_mut("hostPath") {
-        default(path, "type", json!(""));
-    }
-}
-
-fn service(object: &mut Value, live: Option<&Value>) {
-    let name = object
-        .pointer("/metadata/name")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let namespace = object
-        .pointer("/metadata/namespace")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let hash = Sha256::digest(format!("{namespace}/{name}"));
-    let address = json!(format!("10.96.{}.{}", hash[0] % 64, 1 + hash[1] % 250));
-    let spec = &mut object["spec"];
-    default(spec, "sessionAffinity", json!("None"));
-    default(spec, "type", json!("ClusterIP"));
-    if spec["type"] == "ExternalName" {
-        return;
-    }
-    for port in items(spec, "ports") {
-        default(port, "protocol", json!("TCP"));
-        let number = port["port"].clone();
-        default(port, "targetPort", number);
-    }
-    default(spec, "internalTrafficPolicy", json!("Cluster"));
-    if spec["type"] != "ClusterIP" {
-        default(spec, "externalTrafficPolicy", json!("Cluster"));
-    }
-    if spec["type"] == "LoadBalancer" {
-        default(spec, "allocateLoadBalancerNodePorts", json!(true));
-    }
-    let kept = |key: &str| {
-        live.and_then(|l| l.get("spec"))
-            .and_then(|s| s.get(key))
-            .cloned()
-    };
-    default(spec, "clusterIP", kept("clusterIP").unwrap_or(address));
-    let one = json!([spec["clusterIP"]]);
-    default(spec, "clusterIPs", one);
-    default(spec, "ipFamilies", json!(["IPv4"]));
-    default(spec, "ipFamilyPolicy", json!("SingleStack"));
-}
-
-fn network_policy(object: &mut Value) {
-    let spec = &mut object["spec"];
-    default(spec, "podSelector", json!({}));
-    let mut types = vec!["Ingress"];
-    if spec["egress"].as_array().is_some_and(|e| !e.is_empty()) {
-        types.push("Egress");
-    }
-    default(spec, "policyTypes", json!(types));
-    for rules in ["ingress", "egress"] {
-        for rule in items(spec, rules) {
-            for port in items(rule, "ports") {
-                default(port, "protocol", json!("TCP"));
-            }
-        }
-    }
-}
-
-fn secret(object: &mut Value) {
-    use base64::Engine as _;
-    default(object, "type", json!("Opaque"));
-    let Some(root) = object.as_object_mut() else {
-        return;
-    };
-    let Some(Value::Object(plain)) = root.remove("stringData") else {
-        return;
-    };
-    let data = root
-        .entry("data")
-        .or_insert_with(|| Value::Object(Map::new()));
-    for (key, value) in plain {
-        let text = value.as_str().unwrap_or_default();
-        data[key.as_str()] = base64::engine::general_purpose::STANDARD
-            .encode(text)
-            .into();
-    }
-}
-
-fn namespace(object: &mut Value) {
-    let name = object["metadata"]["name"].clone();
-    default(&mut object["spec"], "finalizers", json!(["kubernetes"]));
-    default(&mut object["metadata"], "labels", json!({}));
-    object["metadata"]["labels"]["kubernetes.io/metadata.name"] = name;
-    default(object, "status", json!({"phase": "Active"}));
 }

@@ -14,6 +14,8 @@ pub(super) mod kinds;
 mod merge;
 mod ownership;
 mod patches;
+#[cfg(test)]
+mod recorded;
 mod refusal;
 mod select;
 mod serve;

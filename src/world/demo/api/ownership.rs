@@ -42,10 +42,10 @@ impl Entry {
     fn who(&self) -> String {
         let mut who = format!("\"{}\"", self.manager);
         if let Some(subresource) = &self.subresource {
-            who.push_str(&format!(" with subresource \"{subresource}\""));
+            who = format!("{who} with subresource \"{subresource}\"");
         }
         if self.operation == "Update" {
-            who.push_str(&format!(" using {}", self.api_version));
+            who = format!("{who} using {}", self.api_version);
         }
         who
     }
@@ -164,23 +164,48 @@ fn bare(kind: &Kind, object: &Value, subresource: Option<&str>) -> Value {
     bare
 }
 
-/// Returns what the server takes an object for before it is created: built-in structs are there, though empty, so that
-/// nobody owns them as such.
+/// Returns what the server takes an object for before it is created: built-in structs are there, though empty, and what
+/// it allocated itself is there already, so that nobody owns them as such.
 fn blank(kind: &Kind, object: &Value) -> Value {
+    const STRUCTS: &[&str] = &[
+        "/spec",
+        "/spec/strategy",
+        "/spec/updateStrategy",
+        "/spec/template",
+        "/spec/template/metadata",
+        "/spec/template/spec",
+        "/spec/template/spec/containers",
+        "/spec/scaleTargetRef",
+        "/spec/jobTemplate",
+        "/spec/jobTemplate/metadata",
+        "/spec/jobTemplate/spec",
+        "/spec/jobTemplate/spec/template",
+        "/spec/jobTemplate/spec/template/metadata",
+        "/spec/jobTemplate/spec/template/spec",
+        "/spec/jobTemplate/spec/template/spec/containers",
+    ];
+    const ALLOCATED: &[&str] = &["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"];
     let mut blank = json!({"metadata": {}});
-    if !kind.traits.custom {
-        for path in [
-            "/spec",
-            "/spec/strategy",
-            "/spec/template",
-            "/spec/template/metadata",
-            "/spec/template/spec",
-        ] {
-            if object.pointer(path).is_some_and(Value::is_object)
-                && let Some((parent, key)) = path.rsplit_once('/')
-                && let Some(parent) = blank.pointer_mut(parent)
-            {
-                parent[key] = json!({});
+    if kind.traits.custom {
+        return blank;
+    }
+    for path in STRUCTS {
+        let empty = match object.pointer(path) {
+            Some(Value::Object(_)) => json!({}),
+            Some(Value::Array(_)) => json!([]),
+            _ => continue,
+        };
+        if let Some((parent, key)) = path.rsplit_once('/')
+            && let Some(parent) = blank.pointer_mut(parent)
+        {
+            parent[key] = empty;
+        }
+    }
+    if kind.kind == "Service" {
+        for key in ALLOCATED {
+            // A headless Service says so itself.
+            if let Some(value) = object["spec"].get(key).filter(|v| *v != "None") {
+                blank["spec"][key] = value.clone();
             }
         }
     }

@@ -207,7 +207,9 @@ impl Cluster {
         if caller.subresource.is_none() && kind.traits.status {
             config["status"] = Value::Null;
         }
-        drop_nulls(&mut config);
+        if kind.traits.custom {
+            drop_nulls(&mut config);
+        }
         drop_null_status(&mut config);
         let mut state = self.store.lock();
         let live = state.objects.get(&key).cloned();

@@ -45,8 +45,15 @@ pub(super) fn fill(kind: &Kind, object: &mut Value, live: Option<&Value>) {
             pod(&mut object["spec"]["template"]["spec"]);
         }
         _ => {
-            object.pointer_mut("/spec/template/spec").into_iter().for_each(pod);
-            for claim in object.get_mut("spec").into_iter().flat_map(|s| items(s, "volumeClaimTemplates")) {
+            object
+                .pointer_mut("/spec/template/spec")
+                .into_iter()
+                .for_each(pod);
+            for claim in object
+                .get_mut("spec")
+                .into_iter()
+                .flat_map(|s| items(s, "volumeClaimTemplates"))
+            {
                 quantities(&mut claim["spec"]["resources"]);
                 claim["status"] = json!({"phase": "Pending"});
             }
@@ -81,7 +88,12 @@ fn pod(spec: &mut Value) {
 /// Counts a DaemonSet's templates in the annotation that the server still keeps for it.
 fn count_templates(object: &mut Value, live: Option<&Value>) {
     let key = "deprecated.daemonset.template.generation";
-    let count = |live: &Value| live["metadata"]["annotations"][key].as_str()?.parse::<u64>().ok();
+    let count = |live: &Value| {
+        live["metadata"]["annotations"][key]
+            .as_str()?
+            .parse::<u64>()
+            .ok()
+    };
     let same = live.is_some_and(|live| live["spec"]["template"] == object["spec"]["template"]);
     let next = live.and_then(count).unwrap_or(0) + u64::from(!same);
     default(&mut object["metadata"], "annotations", json!({}));
@@ -97,7 +109,11 @@ fn allocate(object: &mut Value, live: Option<&Value>) {
     if spec["type"] == "ExternalName" {
         return;
     }
-    let kept = |key: &str| live.and_then(|l| l.get("spec")).and_then(|s| s.get(key)).cloned();
+    let kept = |key: &str| {
+        live.and_then(|l| l.get("spec"))
+            .and_then(|s| s.get(key))
+            .cloned()
+    };
     default(spec, "clusterIP", kept("clusterIP").unwrap_or(address));
     let one = json!([spec["clusterIP"]]);
     default(spec, "clusterIPs", one);
@@ -107,14 +123,20 @@ fn allocate(object: &mut Value, live: Option<&Value>) {
 
 fn merge_string_data(object: &mut Value) {
     use base64::Engine as _;
-    let Some(root) = object.as_object_mut() else { return };
+    let Some(root) = object.as_object_mut() else {
+        return;
+    };
     let Some(Value::Object(plain)) = root.remove("stringData") else {
         return;
     };
-    let data = root.entry("data").or_insert_with(|| Value::Object(Map::new()));
+    let data = root
+        .entry("data")
+        .or_insert_with(|| Value::Object(Map::new()));
     for (key, value) in plain {
         let text = value.as_str().unwrap_or_default();
-        data[key.as_str()] = base64::engine::general_purpose::STANDARD.encode(text).into();
+        data[key.as_str()] = base64::engine::general_purpose::STANDARD
+            .encode(text)
+            .into();
     }
 }
 
@@ -122,7 +144,11 @@ fn merge_string_data(object: &mut Value) {
 fn texts(object: &mut Value) {
     for path in ["/metadata/labels", "/metadata/annotations", "/data"] {
         let map = object.pointer_mut(path).and_then(Value::as_object_mut);
-        for value in map.into_iter().flat_map(|m| m.values_mut()).filter(|v| v.is_null()) {
+        for value in map
+            .into_iter()
+            .flat_map(|m| m.values_mut())
+            .filter(|v| v.is_null())
+        {
             *value = "".into();
         }
     }
@@ -153,9 +179,17 @@ fn canonical(value: &Value) -> Option<String> {
     }
     let nanos = quantity::nanos(&text)?;
     let (mut amount, base, mut suffixes): (i128, i128, &[&str]) = if text.ends_with('i') {
-        (nanos / 1_000_000_000, 1024, &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"])
+        (
+            nanos / 1_000_000_000,
+            1024,
+            &["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"],
+        )
     } else {
-        (nanos, 1000, &["n", "u", "m", "", "k", "M", "G", "T", "P", "E"])
+        (
+            nanos,
+            1000,
+            &["n", "u", "m", "", "k", "M", "G", "T", "P", "E"],
+        )
     };
     if amount == 0 {
         return Some("0".to_owned());

@@ -227,6 +227,14 @@ impl Mirror {
     /// # Errors
     /// The fault names address, method and next step.
     pub fn fetch(&self, progress: &mut dyn FnMut(Progress) -> bool) -> Result<Fetched, Fault> {
+        self.fetch_specs(if self.own { &[HEADS] } else { &[HEADS, TAGS] }, progress)
+    }
+
+    pub(super) fn fetch_specs(
+        &self,
+        specs: &[&str],
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<Fetched, Fault> {
         let Some(url) = &self.url else {
             return Err(
                 Fault::new(FaultKind::Git, "the repository has no remote `origin`")
@@ -247,13 +255,13 @@ impl Mirror {
             return Err(call.fault(&git2::Error::from_str("")));
         }
         let repository = self.repository()?;
-        call.during(|| self.fetch_with(&repository, url, &call, progress))
+        call.during(|| self.fetch_with((&repository, url), specs, &call, progress))
     }
 
     fn fetch_with(
         &self,
-        repository: &Repository,
-        url: &GitUrl,
+        (repository, url): (&Repository, &GitUrl),
+        specs: &[&str],
         call: &Call,
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Fetched, git2::Error> {
@@ -298,11 +306,14 @@ impl Mirror {
             });
             let mut options = FetchOptions::new();
             options
-                .prune(FetchPrune::On)
+                .prune(if specs.contains(&HEADS) {
+                    FetchPrune::On
+                } else {
+                    FetchPrune::Off
+                })
                 .update_fetchhead(false)
                 .download_tags(AutotagOption::None)
                 .remote_callbacks(callbacks);
-            let specs: &[&str] = if self.own { &[HEADS] } else { &[HEADS, TAGS] };
             remote.fetch(specs, Some(&mut options), Some("gitops-tui fetch"))?;
         }
         let head = remote.default_branch().ok();

@@ -20,6 +20,7 @@ mod history;
 mod identity;
 mod mirror;
 mod push;
+mod range;
 mod revision;
 mod sign;
 mod transport;

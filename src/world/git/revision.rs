@@ -1,11 +1,13 @@
 //! Revisions by every spelling that Flux, Argo CD and people use, turned into a commit.
 //!
 //! `main` · `refs/heads/main` · `v1.2` · `refs/tags/v1.2` · a commit's id, also abbreviated · Flux's
-//! `main@sha1:ID`, `sha1:ID` and the older `main/ID` · `HEAD` or nothing for the default branch.
+//! `main@sha1:ID`, `sha1:ID` and the older `main/ID` · `HEAD` or nothing for the default branch · a version range
+//! (`v1.*`, `>=1.2 <2`) for the newest tag in it, where nothing has that name.
 
 use git2::{Oid, Repository};
 
-use super::mirror::Mirror;
+use super::mirror::{Mirror, Progress};
+use super::range::{Range, Version};
 use crate::domain::fault::{Fault, FaultKind};
 
 impl Mirror {
@@ -35,8 +37,65 @@ impl Mirror {
         candidates(rev)
             .iter()
             .find_map(|name| lookup(&repository, name))
+            .or_else(|| newest(&repository, &Range::parse(rev)?, false).map(|(_, oid)| oid))
             .map(|oid| oid.to_string())
             .ok_or_else(missing)
+    }
+
+    /// Returns the newest tag in a version range, and its commit (40 hex digits), as Flux's `ref.semver` picks it: of
+    /// equal versions the one whose commit is newer; tags must have all three numbers.
+    ///
+    /// # Errors
+    /// The text is no range, or no tag is in it.
+    pub fn newest_tag(&self, range: &str) -> Result<(String, String), Fault> {
+        let parsed = Range::parse(range).ok_or_else(|| {
+            Fault::new(FaultKind::Config, format!("`{range}` is no version range"))
+                .about(self.subject())
+                .hint("write >=1.2.0 <2.0.0, 1.x or ~1.2")
+        })?;
+        let repository = self.repository()?;
+        newest(&repository, &parsed, true)
+            .map(|(tag, oid)| (tag, oid.to_string()))
+            .ok_or_else(|| {
+                Fault::new(
+                    FaultKind::NotFound,
+                    format!("no tag is in the version range `{range}`"),
+                )
+                .about(self.subject())
+                .hint("fetch, and check the tags of the repository")
+            })
+    }
+
+    /// Resolves a revision, and asks the server for it by name where no branch or tag leads to it: `refs/pull/7/head`,
+    /// or a commit that was rewritten away. `progress` is as for [`Mirror::fetch`].
+    ///
+    /// # Errors
+    /// The server does not have it, or does not give commits by their id.
+    pub fn want(
+        &self,
+        rev: &str,
+        progress: &mut dyn FnMut(Progress) -> bool,
+    ) -> Result<String, Fault> {
+        let unknown = match self.resolve(rev) {
+            Err(fault) if fault.kind == FaultKind::NotFound => fault,
+            other => return other,
+        };
+        let names = candidates(rev);
+        let spec = names.iter().find_map(|name| match name {
+            // Kept by a reference of its own, or the next cleaning would take it away.
+            Name::Id(id) if id.len() == 40 && is_id(id) => {
+                Some(format!("+{id}:refs/gitops-tui/{id}"))
+            }
+            Name::Reference(full) if full == rev && !self.is_own_clone() => {
+                Some(format!("+{full}:{full}"))
+            }
+            _ => None,
+        });
+        let Some(spec) = spec else {
+            return Err(unknown);
+        };
+        self.fetch_specs(&[&spec], progress)?;
+        self.resolve(rev)
     }
 
     /// Returns the commit at the tip of a branch of the server, or of our own where the server has none.
@@ -137,6 +196,26 @@ fn lookup(repository: &Repository, name: &Name) -> Option<Oid> {
         Name::Id(id) if is_id(id) => Some(repository.find_commit_by_prefix(id).ok()?.id()),
         Name::Id(_) => None,
     }
+}
+
+/// Finds the newest tag in a range; `whole` takes tags with three numbers only.
+fn newest(repository: &Repository, range: &Range, whole: bool) -> Option<(String, Oid)> {
+    let names = repository.tag_names(None).ok()?;
+    names
+        .iter()
+        .flatten()
+        .flatten()
+        .filter_map(|tag| {
+            let version = Version::parse(tag).filter(|v| !whole || v.given == 3)?;
+            range.takes(&version).then_some((version, tag))
+        })
+        .filter_map(|(version, tag)| {
+            let oid = commit_of(repository, &format!("refs/tags/{tag}"))?;
+            let time = repository.find_commit(oid).ok()?.time().seconds();
+            Some(((version, time), (tag.to_owned(), oid)))
+        })
+        .max_by(|(a, _), (b, _)| a.cmp(b))
+        .map(|(_, found)| found)
 }
 
 fn commit_of(repository: &Repository, reference: &str) -> Option<Oid> {

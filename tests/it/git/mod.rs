@@ -307,3 +307,89 @@ fn faults_name_address_method_and_next_step() {
     );
     assert!(!format!("{fault:?}").contains("hunter2"));
 }
+
+#[test]
+fn ranges_pick_the_newest_tag() {
+    let sandbox = Sandbox::new();
+    let (url, first) = sandbox.origin(&[("a", "1")]);
+    let origin = Repository::open(&url).unwrap();
+    let second = add(&origin, "refs/heads/main", &[("a", "2")], "second");
+    for (tag, commit) in [
+        ("v1.2.0", &first),
+        ("v1.10.0", &second),
+        ("v2.0.0-rc.1", &second),
+        ("1.11", &first),
+        ("main-2", &first),
+    ] {
+        let object = origin.revparse_single(commit).unwrap();
+        let who = Signature::new("O", "o@example.test", &Time::new(1_700_000_000, 0)).unwrap();
+        origin.tag(tag, &object, &who, "annotated", false).unwrap();
+    }
+    let mirror = sandbox.mirror(&url);
+    mirror.fetch(&mut |_| true).unwrap();
+    assert_eq!(
+        mirror.newest_tag("1.x").unwrap(),
+        ("v1.10.0".to_owned(), second.clone()),
+        "Flux wants three numbers"
+    );
+    assert_eq!(
+        mirror.resolve("1.x").unwrap(),
+        first,
+        "Argo CD takes 1.11 too"
+    );
+    assert_eq!(mirror.resolve(">=1.2.0 <1.3.0").unwrap(), first);
+    assert_eq!(
+        mirror.newest_tag(">=3").unwrap_err().kind,
+        FaultKind::NotFound
+    );
+    assert_eq!(
+        mirror.newest_tag("main").unwrap_err().kind,
+        FaultKind::Config
+    );
+}
+
+#[test]
+fn what_no_branch_leads_to_can_be_wanted() {
+    let sandbox = Sandbox::new();
+    if !sandbox.access().has_program() {
+        eprintln!("skipped: git is not installed");
+        return;
+    }
+    let (url, first) = sandbox.origin(&[("a", "1")]);
+    let origin = Repository::open(&url).unwrap();
+    let pull = add(&origin, "refs/pull/7/head", &[("p", "")], "pull");
+    let gone = add(&origin, "refs/heads/main", &[("a", "2")], "rewritten away");
+    origin
+        .reference(
+            "refs/heads/main",
+            git2::Oid::from_str(&first).unwrap(),
+            true,
+            "",
+        )
+        .unwrap();
+    origin
+        .config()
+        .unwrap()
+        .set_bool("uploadpack.allowAnySHA1InWant", true)
+        .unwrap();
+    let mirror = sandbox.mirror(&url);
+    mirror.fetch(&mut |_| true).unwrap();
+    assert!(mirror.resolve(&gone).is_err() && mirror.resolve("refs/pull/7/head").is_err());
+    assert_eq!(
+        mirror.want("refs/pull/7/head", &mut |_| true).unwrap(),
+        pull
+    );
+    assert_eq!(
+        mirror
+            .want(&format!("main@sha1:{gone}"), &mut |_| true)
+            .unwrap(),
+        gone
+    );
+    assert_eq!(mirror.want("main", &mut |_| true).unwrap(), first);
+    mirror.fetch(&mut |_| true).unwrap();
+    assert_eq!(mirror.resolve(&gone).unwrap(), gone, "kept after a fetch");
+    assert_eq!(
+        mirror.want("nope", &mut |_| true).unwrap_err().kind,
+        FaultKind::NotFound
+    );
+}

@@ -1,7 +1,8 @@
-//! Git over http: git's own `http-backend` behind a small server, with authentication, refusals and redirects.
+//! Git over http and https: git's own `http-backend` behind a small server, with authentication, refusals, redirects
+//! and certificates.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -11,6 +12,9 @@ use base64::Engine as _;
 use git2::Repository;
 use gitops_tui::domain::fault::FaultKind;
 use gitops_tui::world::git::{Access, Edit, Mirror, Timeouts};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::{Sandbox, add};
 
@@ -27,6 +31,7 @@ type Answer = dyn Fn(&Seen) -> Option<String> + Send + Sync;
 /// Serves the repositories below a folder; `answer` may reply itself with a whole head.
 struct Server {
     port: u16,
+    scheme: &'static str,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
@@ -35,23 +40,48 @@ impl Server {
         root: &Path,
         answer: impl Fn(&Seen) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
+        Self::start_with(root, answer, None)
+    }
+
+    fn start_with(
+        root: &Path,
+        answer: impl Fn(&Seen) -> Option<String> + Send + Sync + 'static,
+        tls: Option<Arc<ServerConfig>>,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let seen = Arc::new(Mutex::new(vec![]));
         let (root, answer): (PathBuf, Arc<Answer>) = (root.to_owned(), Arc::new(answer));
         let log = Arc::clone(&seen);
+        let scheme = if tls.is_some() { "https" } else { "http" };
         // Ends with the test's process.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (root, answer, log) = (root.clone(), Arc::clone(&answer), Arc::clone(&log));
-                std::thread::spawn(move || serve(stream, &root, answer.as_ref(), &log));
+                let (root, answer, log, tls) = (
+                    root.clone(),
+                    Arc::clone(&answer),
+                    Arc::clone(&log),
+                    tls.clone(),
+                );
+                std::thread::spawn(move || match tls {
+                    Some(config) => {
+                        let connection = ServerConnection::new(config).unwrap();
+                        serve(
+                            StreamOwned::new(connection, stream),
+                            &root,
+                            answer.as_ref(),
+                            &log,
+                        );
+                    }
+                    None => serve(stream, &root, answer.as_ref(), &log),
+                });
             }
         });
-        Self { port, seen }
+        Self { port, scheme, seen }
     }
 
     fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}/{path}", self.port)
+        format!("{}://127.0.0.1:{}/{path}", self.scheme, self.port)
     }
 
     fn count(&self) -> usize {
@@ -59,9 +89,8 @@ impl Server {
     }
 }
 
-fn serve(stream: TcpStream, root: &Path, answer: &Answer, log: &Mutex<Vec<Seen>>) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut out = stream;
+fn serve(stream: impl Read + Write, root: &Path, answer: &Answer, log: &Mutex<Vec<Seen>>) {
+    let mut reader = BufReader::new(stream);
     let mut line = String::new();
     if reader.read_line(&mut line).unwrap_or(0) == 0 {
         return;
@@ -95,7 +124,9 @@ fn serve(stream: TcpStream, root: &Path, answer: &Answer, log: &Mutex<Vec<Seen>>
     };
     log.lock().unwrap().push(seen.clone());
     if let Some(reply) = answer(&seen) {
-        out.write_all(reply.as_bytes()).unwrap();
+        // The other side may have hung up, which is its own affair.
+        let out = reader.get_mut();
+        drop(out.write_all(reply.as_bytes()).and_then(|()| out.flush()));
         return;
     }
     let (path, query) = seen.target.split_once('?').unwrap_or((&seen.target, ""));
@@ -128,10 +159,11 @@ fn serve(stream: TcpStream, root: &Path, answer: &Answer, log: &Mutex<Vec<Seen>>
         "HTTP/1.1 {status}\r\n{head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         rest.len()
     );
-    // The other side may have hung up, which is its own affair.
+    let out = reader.get_mut();
     drop(
         out.write_all(reply.as_bytes())
-            .and_then(|()| out.write_all(rest)),
+            .and_then(|()| out.write_all(rest))
+            .and_then(|()| out.flush()),
     );
 }
 
@@ -445,4 +477,106 @@ fn a_moved_repository_is_followed_and_its_password_stays_home() {
     let seen = home.seen.lock().unwrap().clone();
     assert!(seen.iter().all(|s| s.authorization.is_none()), "{seen:?}");
     assert!(seen.iter().any(|s| s.method == "POST"));
+}
+
+/// Makes an authority and a certificate for 127.0.0.1 on the spot; `None` (said so) without openssl.
+fn certificates(sandbox: &Sandbox) -> Option<Arc<ServerConfig>> {
+    let script = "set -e; ec='-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'
+        openssl req -x509 $ec -keyout ca.key -out ca.pem -days 2 -subj /CN=authority -addext basicConstraints=critical,CA:TRUE
+        openssl req $ec -keyout key.pem -out leaf.csr -subj /CN=leaf
+        printf 'subjectAltName=IP:127.0.0.1\\nbasicConstraints=CA:FALSE\\n' > ext
+        openssl x509 -req -in leaf.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile ext -out cert.pem";
+    let made = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(sandbox.dir.path())
+        .output()
+        .unwrap();
+    if !made.status.success() {
+        eprintln!(
+            "skipped: openssl made no certificate: {}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        return None;
+    }
+    let certificate = CertificateDer::from_pem_file(sandbox.path("cert.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_file(sandbox.path("key.pem")).unwrap();
+    let config =
+        ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key)
+            .unwrap();
+    Some(Arc::new(config))
+}
+
+#[test]
+fn https_trusts_what_it_is_told_to_trust_and_nothing_else() {
+    let sandbox = Sandbox::new();
+    let Some(tls) = certificates(&sandbox).filter(|_| has_git(&sandbox)) else {
+        return;
+    };
+    let (_, commit) = sandbox.origin(&[("a", &"line\n".repeat(50_000))]);
+    let server = Server::start_with(sandbox.dir.path(), |_| None, Some(tls));
+    let url = server.url("origin.git");
+    let fault = open(&sandbox, &url, &access(&sandbox, &[]))
+        .fetch(&mut |_| true)
+        .unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Refused, "{fault:?}");
+    assert!(
+        fault
+            .hint
+            .as_ref()
+            .unwrap()
+            .contains("certificate is not trusted"),
+        "{fault:?}"
+    );
+    assert_eq!(
+        server.count(),
+        0,
+        "nothing was said to a server that is not trusted"
+    );
+
+    let authority = sandbox.path("ca.pem").display().to_string();
+    let trusting = access(&sandbox, &[("GIT_SSL_CAINFO", &authority)]);
+    let mirror = open(&sandbox, &url, &trusting);
+    mirror.fetch(&mut |_| true).unwrap();
+    assert_eq!(mirror.tip("main").unwrap(), commit);
+
+    let config = format!(
+        "[http \"https://127.0.0.1:{}\"]\n\tsslCAInfo = {authority}\n",
+        server.port
+    );
+    std::fs::write(sandbox.path("home/.gitconfig"), config).unwrap();
+    let by_config = Mirror::open(&sandbox.path("by-config"), &url, &access(&sandbox, &[])).unwrap();
+    by_config.fetch(&mut |_| true).unwrap();
+}
+
+#[test]
+fn silence_ends_at_its_bound() {
+    let sandbox = Sandbox::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // Takes every connection and never says a word.
+    std::thread::spawn(move || listener.incoming().collect::<Vec<_>>());
+    let bound = Duration::from_millis(300);
+    let timeouts = Timeouts {
+        connect: bound,
+        idle: bound,
+        helper: Duration::from_secs(20),
+    };
+    let variables = sandbox
+        .variables()
+        .with("GIT_SSH_COMMAND", "exec sleep 1000 #");
+    let access = Access::new(variables, timeouts);
+    for url in [
+        format!("http://127.0.0.1:{port}/a"),
+        format!("https://127.0.0.1:{port}/a"),
+        format!("ssh://127.0.0.1:{port}/a"),
+    ] {
+        let fault = open(&sandbox, &url, &access)
+            .fetch(&mut |_| true)
+            .unwrap_err();
+        assert_eq!(fault.kind, FaultKind::Timeout, "{url}: {fault:?}");
+    }
 }

@@ -7,6 +7,7 @@
     reason = "tests: a failed step fails the test"
 )]
 
+mod backfill;
 mod demo;
 mod edit;
 mod git;

@@ -4,9 +4,23 @@
 //! A [`Plan`] is a plain value: the very bytes of each touched file before and after, what was accepted from what to
 //! what, what was refused and why, what else would change, and the proof. `world::git` commits it, nothing else.
 
+mod change;
+mod edited;
+mod graft;
+mod image;
+mod message;
+mod overlay;
+mod plan;
+mod proof;
+mod refuse;
+mod source;
+
 use std::sync::Arc;
 
 use serde_json::Value;
+
+pub use message::{Hand, Message};
+pub use plan::{App, Other, Render, plan};
 
 use super::object::{FieldPath, ObjectId, Origin};
 
@@ -89,4 +103,6 @@ pub struct Plan {
     pub also_changes: Vec<AlsoChanges>,
     /// The proof.
     pub proof: Proof,
+    /// What the engineer should know besides: pods that roll because a ConfigMap's name follows its content.
+    pub notes: Vec<String>,
 }

@@ -1,0 +1,320 @@
+//! From wishes to a plan: places tried in order, each proven by rendering again.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::domain::object::{Desired, Home, Step};
+use crate::domain::render::{Rendered, Tree};
+
+use super::change::{Candidate, Refusal};
+use super::edited::Edited;
+use super::overlay::Layer;
+use super::proof::Pairs;
+use super::{Accepted, AlsoChanges, Plan, Proof, Refused, Wish, refuse, source};
+
+/// Renders an app from a tree.
+pub type Render<'r> = dyn Fn(&dyn Tree) -> Rendered + 'r;
+
+/// An app, as far as a plan needs to know it.
+pub struct App<'a> {
+    /// The folder it renders from, from the tree's root; its kustomization file is where values of a shared base are
+    /// answered.
+    pub folder: &'a str,
+    /// How it is rendered.
+    pub render: &'a Render<'a>,
+}
+
+/// Another app of the repository.
+pub struct Other<'a> {
+    /// The app, in words.
+    pub words: String,
+    /// How it is rendered.
+    pub render: &'a Render<'a>,
+    /// What it rendered to before, where that is known already.
+    pub before: Option<&'a Rendered>,
+}
+
+/// Plans the smallest edit that makes the app render what the wishes say. One refused wish does not block the others;
+/// what would change in `others` is listed.
+pub fn plan(tree: &dyn Tree, app: &App<'_>, wishes: &[Wish], others: &[Other<'_>]) -> Plan {
+    let before = (app.render)(tree);
+    let shared = Shared::new(tree, others);
+    let mut planner = Planner {
+        app,
+        before: &before,
+        shared: &shared,
+        tree: Edited::new(tree),
+        accepted: vec![],
+        refused: vec![],
+        wishes,
+        notes: BTreeSet::new(),
+    };
+    for wish in wishes {
+        if let Err(refusal) = planner.take(wish) {
+            planner.refused.push(Refused {
+                wish: wish.clone(),
+                reason: refusal.reason,
+                hint: refusal.hint,
+            });
+        }
+    }
+    planner.finish(&shared)
+}
+
+/// The other apps, rendered once before anything is edited.
+struct Shared<'a> {
+    others: Vec<(&'a Other<'a>, std::borrow::Cow<'a, Rendered>)>,
+}
+
+impl<'a> Shared<'a> {
+    fn new(tree: &dyn Tree, others: &'a [Other<'a>]) -> Self {
+        let rendered = |other: &'a Other<'a>| match other.before {
+            Some(before) => std::borrow::Cow::Borrowed(before),
+            None => std::borrow::Cow::Owned((other.render)(tree)),
+        };
+        Self {
+            others: others
+                .iter()
+                .map(|other| (other, rendered(other)))
+                .collect(),
+        }
+    }
+
+    /// Tells whether another app reads the file.
+    fn reads(&self, file: &str) -> bool {
+        self.others
+            .iter()
+            .any(|(_, before)| before.inputs.iter().any(|input| input == file))
+    }
+
+    fn changes(&self, tree: &Edited<'_>) -> Vec<AlsoChanges> {
+        let mut found = vec![];
+        for (other, before) in &self.others {
+            if !tree.paths().any(|path| {
+                before.inputs.is_empty() || before.inputs.iter().any(|input| input == path)
+            }) {
+                continue;
+            }
+            let after = (other.render)(tree);
+            let pairs = Pairs::new(before, &after);
+            found.extend(pairs.moves(&[]).into_iter().map(|moved| AlsoChanges {
+                app: other.words.clone(),
+                object: moved.object,
+                path: moved.path,
+            }));
+        }
+        found
+    }
+}
+
+struct Planner<'a, 't> {
+    app: &'a App<'a>,
+    before: &'a Rendered,
+    shared: &'a Shared<'a>,
+    tree: Edited<'t>,
+    accepted: Vec<Accepted>,
+    refused: Vec<Refused>,
+    wishes: &'a [Wish],
+    notes: BTreeSet<String>,
+}
+
+impl Planner<'_, '_> {
+    /// Fulfils one wish on the tree, or says why not.
+    fn take(&mut self, wish: &Wish) -> Result<(), Refusal> {
+        let desired = self
+            .before
+            .objects
+            .iter()
+            .find(|desired| desired.id.same_object(&wish.object));
+        refuse::by_field(wish, desired)?;
+        let desired = desired.ok_or_else(|| {
+            Refusal::new(
+                "Git does not render this object",
+                "add its manifest to Git by hand",
+            )
+        })?;
+        let mut why = None;
+        for candidate in self.candidates(wish, desired) {
+            let tried = candidate.and_then(|candidate| {
+                let mut tree = self.tree.clone();
+                candidate.apply(&mut tree)?;
+                self.prove(wish, &tree)?;
+                Ok((candidate, tree))
+            });
+            match tried {
+                Ok((candidate, tree)) => {
+                    self.tree = tree;
+                    self.accepted.push(Accepted {
+                        wish: wish.clone(),
+                        place: candidate.place,
+                    });
+                    return Ok(());
+                }
+                // The first place is where the value is decided: its reason is the one to tell.
+                Err(refusal) if refusal.is_final => return Err(refusal),
+                Err(refusal) => {
+                    why.get_or_insert(refusal);
+                }
+            }
+        }
+        Err(why.unwrap_or_else(|| {
+            Refusal::new(
+                "no file of the repository is known to decide this field",
+                "edit the repository by hand",
+            )
+        }))
+    }
+
+    /// Lists the places to try, best first.
+    fn candidates(&self, wish: &Wish, desired: &Desired) -> Vec<Result<Candidate, Refusal>> {
+        let layer = Layer::read(&self.tree, self.app.folder);
+        let overlay = || -> Vec<Result<Candidate, Refusal>> {
+            let layer = layer.as_ref();
+            let found = layer.map(|layer| layer.candidates(&self.tree, wish, desired));
+            found.into_iter().flatten().map(Ok).collect()
+        };
+        let Some((origin, rest)) = source::origin_of(desired, wish) else {
+            return overlay();
+        };
+        if let Err(refusal) = refuse::by_origin(origin) {
+            // Nothing here can win over it.
+            return vec![Err(refusal)];
+        }
+        if origin.home == Home::Remote {
+            let remote = Refusal::new(
+                format!("the value is set in a remote base ({})", origin.file),
+                "add a patch to the app's own kustomization",
+            );
+            let mut found = overlay();
+            found.push(Err(remote));
+            return found;
+        }
+        if is_selector(wish) && matches!(origin.step, Step::Label) {
+            return vec![Err(Refusal::new(
+                "the label is part of a selector, which cannot be changed on a live object",
+                "make a new object by hand",
+            ))];
+        }
+        let direct = source::candidate(&self.tree, wish, origin, &rest);
+        let folder = self.app.folder;
+        let inside = folder.is_empty()
+            || origin
+                .file
+                .strip_prefix(folder)
+                .is_some_and(|rest| rest.starts_with('/'));
+        let shared = !inside || self.shared.reads(&origin.file);
+        let extra = !rest.is_empty();
+        let mut found = vec![];
+        if shared || (extra && layer.is_some()) {
+            let mut over = overlay();
+            if extra && !shared {
+                // A field that Git never had goes into a patch that is there already, not into a new one.
+                let fresh = over.iter().position(
+                    |candidate| matches!(candidate, Ok(found) if found.place.ends_with("(new)")),
+                );
+                let rest = over.split_off(fresh.unwrap_or(over.len()));
+                found.extend(over);
+                found.push(direct);
+                found.extend(rest);
+            } else {
+                found.extend(over);
+                found.push(direct);
+            }
+        } else {
+            found.push(direct);
+            found.extend(overlay());
+        }
+        found
+    }
+
+    /// Renders the edited tree again: the wish and all accepted ones hold, and nothing else moved.
+    fn prove(&mut self, wish: &Wish, tree: &Edited<'_>) -> Result<(), Refusal> {
+        let after = (self.app.render)(tree);
+        let pairs = Pairs::new(self.before, &after);
+        let by_hand = "edit the repository by hand";
+        if pairs.problems_grew() {
+            let first = after
+                .problems
+                .first()
+                .map_or_else(String::new, |fault| format!(": {}", fault.sentence));
+            return Err(Refusal::new(
+                format!("the edited files no longer render{first}"),
+                by_hand,
+            ));
+        }
+        if !pairs.holds(wish)
+            || self
+                .accepted
+                .iter()
+                .any(|accepted| !pairs.holds(&accepted.wish))
+        {
+            return Err(Refusal::new(
+                "the edit does not give the live value when rendered again",
+                by_hand,
+            ));
+        }
+        let moves = pairs.moves(self.wishes);
+        if let Some(first) = moves.first() {
+            let more = if moves.len() > 1 {
+                format!(" and {} more", moves.len() - 1)
+            } else {
+                String::new()
+            };
+            return Err(Refusal::new(
+                format!(
+                    "the edit would also change {} {}{more}",
+                    first.object, first.path
+                ),
+                by_hand,
+            ));
+        }
+        for (old, new) in pairs.renamed() {
+            self.notes.insert(format!(
+                "{old} becomes {new}: its name follows its content, so what uses it rolls out again"
+            ));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, shared: &Shared<'_>) -> Plan {
+        let after = (self.app.render)(&self.tree);
+        let pairs = Pairs::new(self.before, &after);
+        let accepted_wishes: Vec<Wish> = self
+            .accepted
+            .iter()
+            .map(|accepted| accepted.wish.clone())
+            .collect();
+        let agree = accepted_wishes
+            .iter()
+            .filter(|wish| pairs.holds(wish))
+            .count();
+        let moved = pairs.moves(&accepted_wishes).len() + (accepted_wishes.len() - agree);
+        let also_changes = shared.changes(&self.tree);
+        let mut files = self.tree.edits().unwrap_or_default();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        if moved > 0 {
+            // Never a wrong write: without proof there are no files.
+            files.clear();
+            let unproven = self.accepted.drain(..).map(|accepted| Refused {
+                wish: accepted.wish,
+                reason: "the edits together do not give exactly the accepted values".to_owned(),
+                hint: "accept the fields one by one".to_owned(),
+            });
+            self.refused.extend(unproven);
+        }
+        Plan {
+            files,
+            accepted: self.accepted,
+            refused: self.refused,
+            also_changes,
+            proof: Proof { agree, moved },
+            notes: self.notes.into_iter().collect(),
+        }
+    }
+}
+
+/// Tells whether a wish is about a selector or the labels that it needs.
+fn is_selector(wish: &Wish) -> bool {
+    wish.path.to_string().contains("selector") && wish.to.as_ref().is_none_or(Value::is_string)
+}

@@ -22,6 +22,8 @@ enum Task {
     Begin(String, String),
     /// Carry it out.
     Pass(String, String),
+    /// Try again what waited for another.
+    Retry(String, String),
     /// Take up the request of a suspended Kustomization.
     Acknowledge(String, String),
     /// End the life of a Kustomization.
@@ -51,6 +53,7 @@ fn quick(task: &Task) -> Duration {
         Task::Fetch(..) => 600,
         Task::Pass(..) => 900,
         Task::Finish(_) => 1_300,
+        Task::Retry(..) => 3_000,
         Task::Scale(..) => 8_000,
     })
 }
@@ -220,9 +223,10 @@ impl Controllers {
             }
             Task::Pass(namespace, name) => {
                 if let Some(app) = self.flux.one("Kustomization", &namespace, &name) {
-                    self.flux.reconcile(&app);
+                    self.pass(&app);
                 }
             }
+            Task::Retry(namespace, name) => self.later(Task::Begin(namespace, name)),
             Task::Acknowledge(namespace, name) => {
                 if let Some(app) = self.flux.one("Kustomization", &namespace, &name) {
                     self.flux.acknowledge(&app);
@@ -243,6 +247,18 @@ impl Controllers {
                 self.later(Task::Compare(name));
             }
             Task::Scale(namespace, name) => self.scale(&namespace, &name),
+        }
+    }
+
+    fn pass(&mut self, app: &Value) {
+        if flux::is_suspended(app) {
+            return self.flux.acknowledge(app);
+        }
+        self.flux.reconcile(app);
+        let (namespace, name) = place(app);
+        let after = self.flux.one("Kustomization", &namespace, &name);
+        if after.is_some_and(|app| flux::waits(&app)) {
+            self.later(Task::Retry(namespace, name));
         }
     }
 

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::api::{Caller, Cluster, Kind, Refusal};
 use super::render::{self, Rendered};
 use super::repository::Repository;
+use super::sha256;
 
 /// The field manager of applied objects.
 const APPLIER: &str = "kustomize-controller";
@@ -64,6 +64,12 @@ pub(super) fn requested(object: &Value) -> Option<String> {
 
 pub(super) fn is_suspended(object: &Value) -> bool {
     object["spec"]["suspend"] == true
+}
+
+/// Tells whether a Kustomization waits for one that it depends on.
+pub(super) fn waits(app: &Value) -> bool {
+    let conditions = app["status"]["conditions"].as_array();
+    conditions.is_some_and(|c| c.iter().any(|c| c["reason"] == "DependencyNotReady"))
 }
 
 /// Returns a condition, keeping the time of the last change of its status.
@@ -151,7 +157,7 @@ impl Flux {
                 return;
             }
             if status["artifact"]["revision"] != revision.as_str() {
-                let digest: String = Sha256::digest(&revision).iter().map(|b| format!("{b:02x}")).collect();
+                let digest = sha256(&revision);
                 status["artifact"] = json!({
                     "revision": revision, "digest": format!("sha256:{digest}"), "size": 9_216, "lastUpdateTime": now,
                     "path": format!("gitrepository/{namespace}/{name}/{commit}.tar.gz"),
@@ -495,10 +501,7 @@ fn remember(status: &mut Value, digest: &str, outcome: &str, revision: &str, now
 
 /// Puts owner labels on what was rendered and writes it as the controller sends it; returns the digest of the bytes.
 fn prepare(rendered: Rendered, app: &Value) -> (Vec<Value>, String) {
-    let hash: String = Sha256::digest(&rendered.text)
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect();
+    let hash = sha256(&rendered.text);
     let (namespace, name) = place(app);
     let objects = rendered
         .objects

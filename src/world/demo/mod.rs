@@ -18,6 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 use tokio::task::AbortHandle;
 
@@ -30,6 +31,16 @@ use repository::Repository;
 use story::Teller;
 
 use crate::domain::fault::{Fault, FaultKind};
+
+/// Returns a hash as hexadecimal digits, fit for a digest, a uid or an address.
+fn sha256(of: impl AsRef<[u8]>) -> String {
+    let digits = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(digits[usize::from(nibble & 15)]);
+    Sha256::digest(of)
+        .iter()
+        .flat_map(|b| [digit(b >> 4), digit(*b)])
+        .collect()
+}
 
 /// The user that the demo's contexts log in as.
 const USER: &str = "oncall@acme.example";

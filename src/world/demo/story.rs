@@ -112,7 +112,7 @@ impl Teller {
     /// Changes an object by a strategic merge patch, as kubectl sends it.
     fn patch(&self, who: &str, what: (&str, &str, &str, &str), patch: &Value) -> Result<(), Fault> {
         self.edit(&Caller::new(who), what, |object| {
-            strategic_merge(object, patch)
+            strategic_merge(object, patch);
         })
     }
 
@@ -253,7 +253,7 @@ impl Teller {
             "notifications",
         );
         self.edit(&Caller::new("flux"), app, |object| {
-            object["spec"]["suspend"] = true.into()
+            object["spec"]["suspend"] = true.into();
         })?;
         self.at(47);
         self.scale("kubectl", "notifications", "notifications", 0)
@@ -438,18 +438,18 @@ impl Teller {
         let git = |path: &str| json!({"repoURL": self.repository.url(), "targetRevision": "main", "path": path});
         self.app(
             "website",
-            git("apps/website/overlays/staging"),
+            &git("apps/website/overlays/staging"),
             json!({"syncOptions": ["CreateNamespace=true"]}),
         )?;
-        self.app("docs", git("apps/docs"), json!({"automated": {}}))?;
+        self.app("docs", &git("apps/docs"), json!({"automated": {}}))?;
         self.app(
             "orders",
-            git("apps/orders/overlays/staging"),
+            &git("apps/orders/overlays/staging"),
             json!({"automated": {"prune": true, "selfHeal": true}}),
         )?;
         let chart = json!({"repoURL": "https://grafana.github.io/helm-charts", "chart": "grafana",
             "targetRevision": "10.1.4", "helm": {"valuesObject": {"replicas": 1}}});
-        self.app("grafana", chart.clone(), Value::Null)?;
+        self.app("grafana", &chart, Value::Null)?;
         let now = self.cluster.clock().text();
         let app = (api, "Application", "argocd", "grafana");
         self.edit(&Caller::new("argocd-application-controller"), app, |app| {
@@ -470,7 +470,7 @@ impl Teller {
         })
     }
 
-    fn app(&self, name: &str, source: Value, policy: Value) -> Result<(), Fault> {
+    fn app(&self, name: &str, source: &Value, policy: Value) -> Result<(), Fault> {
         let mut spec = json!({"project": "default", "source": source,
             "destination": {"server": "https://kubernetes.default.svc", "namespace": name}});
         if !policy.is_null() {

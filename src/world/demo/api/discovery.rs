@@ -47,7 +47,7 @@ impl Served<'_> {
     }
 
     /// Returns `/api`.
-    pub(super) fn core(self) -> Value {
+    pub(super) fn core() -> Value {
         json!({"kind": "APIVersions", "versions": ["v1"],
             "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": "demo.invalid:443"}]})
     }

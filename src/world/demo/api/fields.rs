@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Fields {
     member: bool,
-    below: BTreeMap<String, Fields>,
+    below: BTreeMap<String, Self>,
 }
 
 impl Fields {

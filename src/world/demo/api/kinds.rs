@@ -4,6 +4,10 @@
 //! and Argo CD's, at the versions current controllers serve.
 
 /// One served resource.
+#[expect(
+    clippy::struct_field_names,
+    reason = "Kubernetes calls it the kind of a kind"
+)]
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::world::demo) struct Kind {
     /// API group; empty for the core group.
@@ -23,6 +27,10 @@ pub(in crate::world::demo) struct Kind {
 }
 
 /// What the server keeps for a kind besides the object itself.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four independent properties of a row"
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::world::demo) struct Traits {
     /// `metadata.generation` counts changes of the specification.

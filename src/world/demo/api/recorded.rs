@@ -12,6 +12,7 @@ use super::{Caller, Character, Cluster, Kind};
 use crate::domain::yaml::{self, Dialect};
 use crate::world::demo::clock::Clock;
 
+#[expect(clippy::disallowed_methods, reason = "a test reads its corpus")]
 fn document(path: &Path) -> Value {
     let bytes = std::fs::read(path).unwrap();
     yaml::parse(&bytes).documents[0]

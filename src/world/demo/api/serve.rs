@@ -118,7 +118,7 @@ impl Ask<'_> {
                     Full::new(Bytes::from(list)).boxed_unsync(),
                 ));
             }
-            Address::Core => Some(served.core()),
+            Address::Core => Some(Served::core()),
             Address::Groups => Some(served.group_list()),
             Address::Group(group) => served.group(&group),
             Address::Resources(group, version) => served.resources(&group, &version),

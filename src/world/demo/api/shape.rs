@@ -43,9 +43,8 @@ pub(super) fn shape(kind: &Kind, path: &str, value: &Value) -> Shape {
         Some(Merge::Keyed(keys)) => Shape::Keyed(keys),
         Some(Merge::Set) => Shape::Set,
         Some(Merge::Atomic) => Shape::Atomic,
-        Some(Merge::Granular) => Shape::Granular,
         None if value.is_array() => Shape::Atomic,
-        None => Shape::Granular,
+        Some(Merge::Granular) | None => Shape::Granular,
     }
 }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::kinds::{KINDS, Kind};
 use super::ownership::{self, Writer};
 use super::refusal::Refusal;
 use super::store::{Key, State};
 use super::{Cluster, defaults, patches, workloads};
+use crate::world::demo::sha256;
 
 /// Who writes, and whether for real.
 #[derive(Debug, Clone)]
@@ -95,7 +95,7 @@ impl Cluster {
         self.stamp(&state, kind, &key, None, &mut object);
         object["metadata"]["managedFields"] = Value::Null;
         ownership::record_update(kind, None, &mut object, &self.writer(caller));
-        Ok(self.keep(&mut state, kind, key, None, object, caller))
+        Ok(self.keep(&mut state, (kind, key), None, object, caller))
     }
 
     /// Changes an object with `edit` as `caller`.
@@ -129,7 +129,7 @@ impl Cluster {
             return Ok(Value::clone(&live));
         }
         ownership::record_update(kind, Some(&live), &mut new, &self.writer(caller));
-        Ok(self.keep(&mut state, kind, key, Some(&live), new, caller))
+        Ok(self.keep(&mut state, (kind, key), Some(&live), new, caller))
     }
 
     /// Replaces an object (PUT).
@@ -232,7 +232,7 @@ impl Cluster {
                 return Ok((false, Value::clone(live)));
             }
         }
-        let kept = self.keep(&mut state, kind, key, live.as_deref(), new, caller);
+        let kept = self.keep(&mut state, (kind, key), live.as_deref(), new, caller);
         Ok((live.is_none(), kept))
     }
 
@@ -345,15 +345,23 @@ impl Cluster {
 
     /// Makes a uid that another start with the same story makes again.
     fn uid(&self, key: &Key, version: u64) -> String {
-        let hash = Sha256::digest(format!("{}/{key:?}/{version}", self.character.name));
-        let hex: String = hash.iter().take(16).map(|b| format!("{b:02x}")).collect();
+        let Key {
+            plural,
+            namespace,
+            name,
+            ..
+        } = key;
+        let hex = sha256(format!(
+            "{}/{plural}/{namespace}/{name}/{version}",
+            self.character.name
+        ));
         format!(
             "{}-{}-4{}-a{}-{}",
             &hex[..8],
             &hex[8..12],
             &hex[13..16],
             &hex[17..20],
-            &hex[20..]
+            &hex[20..32]
         )
     }
 
@@ -361,8 +369,7 @@ impl Cluster {
     fn keep(
         &self,
         state: &mut State,
-        kind: &'static Kind,
-        key: Key,
+        (kind, key): (&'static Kind, Key),
         live: Option<&Value>,
         new: Value,
         caller: &Caller,

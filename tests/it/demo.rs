@@ -628,3 +628,177 @@ async fn one_context_cannot_be_reached_and_the_folder_goes_with_the_demo() {
     drop(demo);
     assert!(!path.exists());
 }
+
+/// The shipping half of the story: the product's own watches, fleet, plans and acts over the demo.
+mod through_the_product {
+    use std::sync::Arc;
+
+    use gitops_tui::domain::fleet::{AppState, Fleet, Settings, Target};
+    use gitops_tui::domain::operate::{self, Actor, HoldNote, Plan, Surroundings, SyncOptions};
+    use gitops_tui::world::cluster::{Cluster, Permit};
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    struct Watched {
+        fleet: Fleet,
+        clusters: Vec<Cluster>,
+        changes: mpsc::Receiver<Vec<gitops_tui::domain::fleet::Change>>,
+    }
+
+    impl Watched {
+        fn start(demo: &Demo) -> Self {
+            let (send, changes) = mpsc::channel(64);
+            let mut clusters = vec![];
+            for (name, client) in demo.contexts() {
+                if let Ok(client) = client {
+                    let cluster = Cluster::from_client(name.as_str(), client);
+                    clusters.push(cluster.clone());
+                    let send = send.clone();
+                    tokio::spawn(async move { cluster.watch_fleet(send).await });
+                }
+            }
+            let names = clusters.iter().map(|c| Arc::clone(&c.context));
+            Self {
+                fleet: Fleet::new(Settings::default(), names),
+                clusters,
+                changes,
+            }
+        }
+
+        /// Takes changes until the fleet is as `done` wants it.
+        async fn until(&mut self, done: impl Fn(&Fleet) -> bool) {
+            while !done(&self.fleet) {
+                let next = tokio::time::timeout(Duration::from_secs(60), self.changes.recv()).await;
+                match next {
+                    Ok(Some(batch)) => drop(self.fleet.apply(batch, now())),
+                    _ => panic!("it never came to be so: {:#?}", states(&self.fleet)),
+                }
+            }
+        }
+
+        async fn perform(
+            &self,
+            context: &str,
+            plan: Result<Plan, gitops_tui::domain::fault::Fault>,
+        ) {
+            let cluster = self
+                .clusters
+                .iter()
+                .find(|c| &*c.context == context)
+                .unwrap();
+            let performed = cluster
+                .perform(&plan.unwrap(), Permit::unless(false).unwrap(), false)
+                .await;
+            assert_eq!(performed.fault(), None);
+        }
+    }
+
+    fn states(fleet: &Fleet) -> Vec<String> {
+        let mut lines: Vec<String> = fleet
+            .iter()
+            .map(|app| {
+                format!(
+                    "{} {} {}",
+                    app.app,
+                    app.state.word(),
+                    app.cause.as_deref().unwrap_or("-")
+                )
+            })
+            .collect();
+        lines.sort();
+        lines
+    }
+
+    fn app<'f>(
+        fleet: &'f Fleet,
+        target: &str,
+        context: &str,
+    ) -> &'f gitops_tui::domain::fleet::App {
+        fleet
+            .find(&target.parse::<Target>().unwrap(), Some(context))
+            .unwrap()
+    }
+
+    fn actor() -> Actor {
+        Actor {
+            name: "mei".into(),
+            now: now(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_fleet_is_read_and_the_acts_have_their_effect() {
+        let (demo, _, _) = demo();
+        let mut watched = Watched::start(&demo);
+        watched.until(|fleet| fleet.len() == 16).await;
+        let state = |fleet: &Fleet, target: &str, context: &str| app(fleet, target, context).state;
+        let is = |target: &str, context: &str| state(&watched.fleet, target, context);
+        assert_eq!(
+            is("ks/flux-system/recommendations", "prod-eu"),
+            AppState::Failed
+        );
+        assert_eq!(
+            is("ks/flux-system/notifications", "prod-eu"),
+            AppState::Held
+        );
+        let release = app(&watched.fleet, "hr/ingress-nginx/ingress-nginx", "prod-eu");
+        assert!(
+            release.cause.as_deref().unwrap().contains("comes later"),
+            "{:?}",
+            release.cause
+        );
+
+        let held = app(&watched.fleet, "ks/flux-system/notifications", "prod-eu");
+        watched.perform("prod-eu", operate::resume(held)).await;
+        let target = "ks/flux-system/notifications";
+        watched
+            .until(|fleet| app(fleet, target, "prod-eu").hold.is_none())
+            .await;
+
+        let checkout = app(&watched.fleet, "ks/flux-system/checkout", "prod-eu");
+        watched
+            .perform(
+                "prod-eu",
+                operate::hold(checkout, &HoldNote::default(), &actor()),
+            )
+            .await;
+        watched
+            .until(|fleet| state(fleet, "ks/flux-system/checkout", "prod-eu") == AppState::Held)
+            .await;
+
+        let search = app(&watched.fleet, "ks/flux-system/search", "staging");
+        let before = search.applied.clone();
+        let id = search.source_ref.clone().unwrap();
+        let source = watched.fleet.source(&search.app.context, &id).unwrap();
+        let sources = [source];
+        let around = Surroundings {
+            sources: &sources,
+            ..Surroundings::default()
+        };
+        let options = SyncOptions {
+            with_source: true,
+            ..SyncOptions::default()
+        };
+        watched
+            .perform("staging", operate::sync(search, around, &options, &actor()))
+            .await;
+        watched
+            .until(|fleet| app(fleet, "ks/flux-system/search", "staging").applied != before)
+            .await;
+
+        let website = app(&watched.fleet, "app/argocd/website", "staging");
+        assert_eq!(website.sync.as_deref(), Some("OutOfSync"));
+        let options = SyncOptions::default();
+        watched
+            .perform(
+                "staging",
+                operate::sync(website, Surroundings::default(), &options, &actor()),
+            )
+            .await;
+        let synced = |fleet: &Fleet| {
+            app(fleet, "app/argocd/website", "staging").sync.as_deref() == Some("Synced")
+        };
+        watched.until(synced).await;
+    }
+}

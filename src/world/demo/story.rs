@@ -11,6 +11,7 @@ use super::api::{Caller, Cluster, Kind, Refusal, strategic_merge};
 use super::argo::Argo;
 use super::flux::{Flux, place};
 use super::repository::{Commit, IMPORTED, Repository};
+use super::sha256;
 use crate::domain::fault::{Fault, FaultKind};
 
 /// When the last regular pass of Flux was; what was edited is younger.
@@ -228,7 +229,34 @@ impl Teller {
                 "conditions": [ready(says, "InstallSucceeded", "Ready"), ready(says, "InstallSucceeded", "Released")],
                 "history": [{"name": "ingress-nginx", "namespace": "ingress-nginx", "version": 1, "status": "deployed",
                     "chartName": "ingress-nginx", "chartVersion": "4.13.2", "appVersion": "1.13.2",
-                    "firstDeployed": now, "lastDeployed": now, "digest": "sha256:0b1d6c0e5a0f", "configDigest": "sha256:9f2c"}],
+                    "firstDeployed": now, "lastDeployed": now, "digest": format!("sha256:{}", sha256("release")), "configDigest": format!("sha256:{}", sha256("values"))}],
+            });
+        })?;
+        let source_controller = Caller::new("source-controller").through("status");
+        let chart = resource(
+            "source.toolkit.fluxcd.io/v1",
+            "HelmChart",
+            (Some("ingress-nginx"), "ingress-nginx-ingress-nginx"),
+            json!({"spec": {"chart": "ingress-nginx", "version": "4.13.x", "interval": "24h0m0s",
+                "reconcileStrategy": "ChartVersion",
+                "sourceRef": {"kind": "HelmRepository", "name": "ingress-nginx"}}}),
+        );
+        self.apply("helm-controller", &chart)?;
+        let chart = (
+            "source.toolkit.fluxcd.io/v1",
+            "HelmChart",
+            "ingress-nginx",
+            "ingress-nginx-ingress-nginx",
+        );
+        let says = "pulled 'ingress-nginx' chart with version '4.13.2'";
+        self.edit(&source_controller, chart, |object| {
+            object["status"] = json!({
+                "observedGeneration": 1, "observedChartName": "ingress-nginx",
+                "conditions": [ready(says, "ChartPullSucceeded", "Ready")],
+                "artifact": {"revision": "4.13.2", "digest": format!("sha256:{}", sha256("ingress-nginx 4.13.2")),
+                    "lastUpdateTime": now, "size": 62_310,
+                    "path": "helmchart/ingress-nginx/ingress-nginx-ingress-nginx/ingress-nginx-4.13.2.tgz",
+                    "url": "http://source-controller.flux-system.svc.cluster.local./helmchart/ingress-nginx/ingress-nginx-ingress-nginx/ingress-nginx-4.13.2.tgz"},
             });
         })?;
         let repository = (
@@ -238,8 +266,9 @@ impl Teller {
             "ingress-nginx",
         );
         let says = "stored artifact: revision 'sha256:1c4f'";
-        self.edit(&Caller::new("source-controller").through("status"), repository, |object| {
-            object["status"] = json!({"observedGeneration": 1, "conditions": [ready(says, "Succeeded", "Ready")]});
+        self.edit(&source_controller, repository, |object| {
+            object["status"] =
+                json!({"observedGeneration": 1, "conditions": [ready(says, "Succeeded", "Ready")]});
         })
     }
 

@@ -7,7 +7,9 @@
     reason = "tests: a failed step fails the test"
 )]
 
+mod acts;
 mod backfill;
+mod cluster;
 mod demo;
 mod edit;
 mod git;

@@ -208,7 +208,7 @@ fn selection(app: &App, options: &SyncOptions) -> Result<Value, Fault> {
             m.id.group() == group
                 && m.id.kind == *kind
                 && m.id.name == *name
-                && m.id.namespace.as_deref().unwrap_or_default() == namespace
+                && (namespace.is_empty() || m.id.namespace.as_ref() == Some(namespace))
         });
         if !known {
             return Err(refused(

@@ -176,7 +176,8 @@ fn facts(app: &App, object: &Value, began: Option<Timestamp>) -> Facts {
         return facts;
     }
     facts.good = ready.since;
-    if observed != app.generation {
+    // served objects have a generation; one without (from a file) cannot be asked
+    if app.generation != 0 && observed != app.generation {
         facts.progressing = Some((
             "a change of its own object waits for the controller".to_owned(),
             reconciling.and_then(|c| c.since),

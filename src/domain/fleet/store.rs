@@ -313,9 +313,11 @@ impl Fleet {
                 for app in gone {
                     self.remove(&app, delta);
                 }
-                self.context_mut(&context)
-                    .kinds
-                    .insert(kind, KindState::Listed);
+                let entry = self.context_mut(&context);
+                let partial = matches!(entry.kinds.get(&kind), Some(KindState::Partial { .. }));
+                if !(partial && namespace.is_some()) {
+                    entry.set_kind(kind, KindState::Listed);
+                }
                 delta.contexts = true;
                 for app in apps {
                     self.upsert(app, now, delta);
@@ -345,9 +347,7 @@ impl Fleet {
                     now,
                     delta,
                 );
-                self.context_mut(&context)
-                    .kinds
-                    .insert(kind, KindState::Absent);
+                self.context_mut(&context).set_kind(kind, KindState::Absent);
             }
             Change::Degraded {
                 context,

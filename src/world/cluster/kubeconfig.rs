@@ -30,11 +30,13 @@ pub struct KubeEnv {
     pub http_proxy: Option<String>,
     /// `NO_PROXY` or `no_proxy`.
     pub no_proxy: Option<String>,
+    /// Seconds that a server has for its first answer; 10 where `None`.
+    pub answer_within: Option<u64>,
 }
 
 /// The longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// The longest wait for the first answer of a server, credentials included.
+/// The longest wait for the first answer of a server.
 const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
 /// The contexts of a merged kubeconfig.
@@ -128,9 +130,13 @@ impl Contexts {
         let client = self.client(name).await?;
         let mut cluster = Cluster::from_client(name, client);
         cluster.namespaces.extend(self.namespace(name));
-        tokio::time::timeout(FIRST_ANSWER, cluster.discover())
+        let bound = self
+            .env
+            .answer_within
+            .map_or(FIRST_ANSWER, Duration::from_secs);
+        tokio::time::timeout(bound, cluster.discover())
             .await
-            .map_err(|_| fault::no_answer(name, &server, FIRST_ANSWER.as_secs()))??;
+            .map_err(|_| fault::no_answer(name, &server, bound.as_secs()))??;
         Ok(cluster)
     }
 

@@ -1,3 +1,5 @@
 mod artifact;
 mod envsubst;
 mod ignore;
+mod substitute;
+mod variables;

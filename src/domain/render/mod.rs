@@ -3,13 +3,20 @@
 //! Rendering never fails as a whole: it returns objects *and* problems, so that one bad overlay does not blind the
 //! on-call, and an app with a problem is never `in-sync`. Nothing here reads a disk or a repository: a [`Tree`] does.
 
+pub mod argo;
 pub mod flux;
 pub mod kustomize;
+mod metadata;
+mod paths;
+mod place;
+mod run;
 
 use serde_json::Value;
 
 use super::fault::Fault;
 use super::object::Desired;
+
+pub use run::render;
 
 /// What an entry of a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -82,7 +89,8 @@ pub enum Profile {
 pub struct Request {
     /// By whose rules.
     pub profile: Profile,
-    /// The folder, from the tree's root.
+    /// The folder, from the tree's root. Not read for Flux and Argo CD: the app names its folder itself, from the root of
+    /// its repository, which the tree is.
     pub path: String,
 }
 

@@ -22,7 +22,10 @@ impl Folder {
         if real.starts_with(&self.0) {
             return Ok(Some(real));
         }
-        Err(Fault::new(FaultKind::Render, format!("{path} leaves the tree")))
+        Err(Fault::new(
+            FaultKind::Render,
+            format!("{path} leaves the tree"),
+        ))
     }
 }
 
@@ -74,7 +77,9 @@ impl Tree for Folder {
 
 /// The folder of a corpus.
 pub(crate) fn corpus(subject: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(subject)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/corpus")
+        .join(subject)
 }
 
 /// The cases of a corpus, by name.
@@ -95,12 +100,18 @@ pub(crate) fn text(case: &Path, name: &str) -> Option<String> {
 pub(crate) fn objects(text: &str) -> Vec<Value> {
     let stream = yaml::parse(text.as_bytes());
     assert_eq!(stream.problems, vec![]);
-    let values = stream.documents.iter().map(|document| document.to_json(Dialect::Kubectl).unwrap());
+    let values = stream
+        .documents
+        .iter()
+        .map(|document| document.to_json(Dialect::Kubectl).unwrap());
     values.filter(|value| !value.is_null()).collect()
 }
 
 /// Shows where two texts part.
 pub(crate) fn difference(expected: &str, got: &str) -> String {
     let diff = similar::TextDiff::from_lines(expected, got);
-    diff.unified_diff().context_radius(2).header("expected", "got").to_string()
+    diff.unified_diff()
+        .context_radius(2)
+        .header("expected", "got")
+        .to_string()
 }

@@ -25,7 +25,12 @@ pub(super) fn derived(step: Step) -> Origin {
 
 /// Returns the origin of a value that stands in the app's own object at `route`.
 pub(super) fn in_app(route: Route, step: Step) -> Origin {
-    Origin { home: Home::AppSpec, file: "spec".into(), route, ..derived(step) }
+    Origin {
+        home: Home::AppSpec,
+        file: "spec".into(),
+        route,
+        ..derived(step)
+    }
 }
 
 /// Sets `metadata.FIELD[KEY]`.
@@ -37,7 +42,10 @@ pub(super) fn set_entry(object: &mut Desired, field: &str, key: &str, text: &str
     }
     let route = Route::root().key("metadata").key(field).key(key);
     let before = object.origins.of(&route).cloned();
-    object.origins.0.insert(route, Arc::new(Origin { before, ..origin }));
+    object
+        .origins
+        .0
+        .insert(route, Arc::new(Origin { before, ..origin }));
 }
 
 /// Takes `metadata.FIELD[KEY]` away, and the map with its last entry.
@@ -54,7 +62,10 @@ pub(super) fn remove_entry(object: &mut Desired, field: &str, key: &str) {
     if map.is_empty() {
         metadata.remove(field);
     }
-    object.origins.0.remove(&Route::root().key("metadata").key(field).key(key));
+    object
+        .origins
+        .0
+        .remove(&Route::root().key("metadata").key(field).key(key));
 }
 
 /// Sets `metadata.namespace`.
@@ -64,7 +75,10 @@ pub(super) fn set_namespace(object: &mut Desired, namespace: &str, origin: Origi
     }
     let route = Route::root().key("metadata").key("namespace");
     let before = object.origins.of(&route).cloned();
-    object.origins.0.insert(route, Arc::new(Origin { before, ..origin }));
+    object
+        .origins
+        .0
+        .insert(route, Arc::new(Origin { before, ..origin }));
     object.id.namespace = Some(namespace.to_owned()).filter(|namespace| !namespace.is_empty());
 }
 
@@ -73,7 +87,10 @@ pub(super) fn remove_namespace(object: &mut Desired) {
     if let Some(Value::Object(metadata)) = object.value.get_mut("metadata") {
         metadata.remove("namespace");
     }
-    object.origins.0.remove(&Route::root().key("metadata").key("namespace"));
+    object
+        .origins
+        .0
+        .remove(&Route::root().key("metadata").key("namespace"));
     object.id.namespace = None;
 }
 

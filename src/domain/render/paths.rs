@@ -53,7 +53,11 @@ mod tests {
             ("a", "../..", None),
             ("a", "/b", None),
         ] {
-            assert_eq!(resolve(folder, path).as_deref(), expected, "{folder} {path}");
+            assert_eq!(
+                resolve(folder, path).as_deref(),
+                expected,
+                "{folder} {path}"
+            );
         }
         assert_eq!(clamp("../../apps//web/"), "apps/web");
         assert_eq!(clamp("./"), "");

@@ -17,16 +17,22 @@ pub(super) fn read_node(
     let value = node.to_json(dialect)?;
     let mut origins = Origins::default();
     let document = node.document().index;
-    collect(node, dialect, &mut origins, (&Route::root(), at), &|line, route| Origin {
-        home: Home::Repository,
-        file: Arc::clone(file),
-        document,
-        line,
-        route,
-        inner: None,
-        step: Step::Resource,
-        before: None,
-    });
+    collect(
+        node,
+        dialect,
+        &mut origins,
+        (&Route::root(), at),
+        &|line, route| Origin {
+            home: Home::Repository,
+            file: Arc::clone(file),
+            document,
+            line,
+            route,
+            inner: None,
+            step: Step::Resource,
+            before: None,
+        },
+    );
     Ok((value, origins))
 }
 
@@ -37,7 +43,9 @@ fn collect(
     (route, at): (&Route, &Route),
     origin: &dyn Fn(usize, Route) -> Origin,
 ) {
-    origins.0.insert(route.clone(), Arc::new(origin(node.line(), at.clone())));
+    origins
+        .0
+        .insert(route.clone(), Arc::new(origin(node.line(), at.clone())));
     for entry in node.entries_resolved(dialect).unwrap_or_default() {
         if let Ok(key) = entry.key.key_text(dialect, false) {
             let written = entry.key.text().unwrap_or(&key);
@@ -46,6 +54,12 @@ fn collect(
         }
     }
     for (index, item) in node.items().enumerate() {
-        collect(item, dialect, origins, (&route.index(index), &at.index(index)), origin);
+        collect(
+            item,
+            dialect,
+            origins,
+            (&route.index(index), &at.index(index)),
+            origin,
+        );
     }
 }

@@ -8,8 +8,16 @@ use super::{Profile, Rendered, Request, Tree, argo, flux};
 pub fn render(tree: &dyn Tree, request: &Request) -> Rendered {
     let mut rendered = match &request.profile {
         Profile::Kustomize => plain(tree, &request.path),
-        Profile::Flux { app, objects, source } => flux::render(tree, app, objects, source.as_ref()),
-        Profile::Argo { app, source, settings } => argo::render(tree, app, *source, settings.as_ref()),
+        Profile::Flux {
+            app,
+            objects,
+            source,
+        } => flux::render(tree, app, objects, source.as_ref()),
+        Profile::Argo {
+            app,
+            source,
+            settings,
+        } => argo::render(tree, app, *source, settings.as_ref()),
     };
     rendered.inputs.sort();
     rendered.inputs.dedup();
@@ -22,7 +30,11 @@ fn plain(tree: &dyn Tree, path: &str) -> Rendered {
     let text = kustomize::text(built.objects.iter().map(|object| &object.value));
     Rendered {
         text: built.problems.is_empty().then_some(text),
-        objects: built.objects.into_iter().filter_map(Object::desired).collect(),
+        objects: built
+            .objects
+            .into_iter()
+            .filter_map(Object::desired)
+            .collect(),
         problems: built.problems,
         warnings: built.warnings,
         inputs: built.inputs,

@@ -20,11 +20,24 @@ use crate::domain::yaml::{self, Dialect, Document, Node, Route};
 const SKIP: &str = "+argocd:skip-file-rendering";
 
 /// Renders the manifests of `folder`; `block` is the source's `directory`.
-pub(super) fn render(tree: &dyn Tree, folder: &str, block: Option<&Value>, rendered: &mut Rendered) {
+pub(super) fn render(
+    tree: &dyn Tree,
+    folder: &str,
+    block: Option<&Value>,
+    rendered: &mut Rendered,
+) {
     let text = |key: &str| {
-        block.and_then(|block| block.get(key)).and_then(Value::as_str).unwrap_or_default()
+        block
+            .and_then(|block| block.get(key))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     };
-    let flag = |key: &str| block.and_then(|block| block.get(key)).and_then(Value::as_bool) == Some(true);
+    let flag = |key: &str| {
+        block
+            .and_then(|block| block.get(key))
+            .and_then(Value::as_bool)
+            == Some(true)
+    };
     let mut folder = Folder {
         tree,
         root: folder,
@@ -59,7 +72,9 @@ impl Folder<'_> {
                 EntryKind::Directory if self.recurse => self.walk(&relative),
                 EntryKind::Directory | EntryKind::Submodule => {}
                 EntryKind::File => self.file(&relative, &entry.name),
-                EntryKind::Link if is_manifest_name(&entry.name) => self.link(&relative, &entry.name),
+                EntryKind::Link if is_manifest_name(&entry.name) => {
+                    self.link(&relative, &entry.name)
+                }
                 EntryKind::Link => {}
             }
         }
@@ -70,9 +85,12 @@ impl Folder<'_> {
             Ok(Some(_)) => self.file(relative, name),
             Ok(None) => {}
             Err(fault) => self.rendered.problems.push(
-                Fault::new(FaultKind::Render, format!("illegal filepath in symlink at \"{relative}\""))
-                    .at(join(self.root, relative), None)
-                    .because(fault),
+                Fault::new(
+                    FaultKind::Render,
+                    format!("illegal filepath in symlink at \"{relative}\""),
+                )
+                .at(join(self.root, relative), None)
+                .because(fault),
             ),
         }
     }
@@ -96,9 +114,12 @@ impl Folder<'_> {
         }
         if name.ends_with(".jsonnet") {
             self.rendered.problems.push(
-                Fault::new(FaultKind::Unsupported, format!("jsonnet is not rendered yet: {name}"))
-                    .at(path, None)
-                    .hint("what Argo CD makes of it is in `argocd app manifests`"),
+                Fault::new(
+                    FaultKind::Unsupported,
+                    format!("jsonnet is not rendered yet: {name}"),
+                )
+                .at(path, None)
+                .hint("what Argo CD makes of it is in `argocd app manifests`"),
             );
             return;
         }
@@ -110,20 +131,27 @@ impl Folder<'_> {
         match outcome {
             Ok(objects) => self.rendered.objects.extend(objects),
             Err(Refused { line, why }) => self.rendered.problems.push(
-                Fault::new(FaultKind::Render, format!("Failed to unmarshal {name:?}: {why}"))
-                    .at(path, line)
-                    .hint("Argo CD renders nothing of this app until the file is mended"),
+                Fault::new(
+                    FaultKind::Render,
+                    format!("Failed to unmarshal {name:?}: {why}"),
+                )
+                .at(path, line)
+                .hint("Argo CD renders nothing of this app until the file is mended"),
             ),
         }
     }
 }
 
 fn is_manifest_name(name: &str) -> bool {
-    [".yaml", ".yml", ".json", ".jsonnet"].iter().any(|end| name.ends_with(end))
+    [".yaml", ".yml", ".json", ".jsonnet"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 fn contains(bytes: &[u8], text: &str) -> bool {
-    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    bytes
+        .windows(text.len())
+        .any(|window| window == text.as_bytes())
 }
 
 /// Why a file fails the app.
@@ -139,11 +167,22 @@ fn read_json(bytes: &[u8], path: &str) -> Result<Vec<Desired>, Refused> {
     let value = match stream.next() {
         Some(Ok(value)) => value,
         Some(Err(error)) => {
-            return Err(Refused { line: Some(error.line()), why: error.to_string() });
+            return Err(Refused {
+                line: Some(error.line()),
+                why: error.to_string(),
+            });
         }
-        None => return Err(Refused { line: None, why: "EOF".into() }),
+        None => {
+            return Err(Refused {
+                line: None,
+                why: "EOF".into(),
+            });
+        }
     };
-    let refused = |why: &str| Refused { line: Some(1), why: why.into() };
+    let refused = |why: &str| Refused {
+        line: Some(1),
+        why: why.into(),
+    };
     let kind = match &value {
         Value::Object(map) => map.get("kind").and_then(Value::as_str).unwrap_or_default(),
         Value::Array(_) => {
@@ -157,7 +196,9 @@ fn read_json(bytes: &[u8], path: &str) -> Result<Vec<Desired>, Refused> {
         return Err(refused("Object 'Kind' is missing"));
     }
     if stream.next().is_some() {
-        return Err(refused("found multiple objects; only single objects are allowed in JSON files"));
+        return Err(refused(
+            "found multiple objects; only single objects are allowed in JSON files",
+        ));
     }
     let documents = yaml::parse(bytes).documents;
     let Some(root) = documents.first().and_then(Document::root) else {
@@ -170,7 +211,10 @@ fn read_json(bytes: &[u8], path: &str) -> Result<Vec<Desired>, Refused> {
 fn read_yaml(bytes: &[u8], path: &str) -> Result<Vec<Desired>, Refused> {
     let file: Arc<str> = path.into();
     let stream = yaml::parse(bytes);
-    let broken_at = stream.problems.first().map_or(usize::MAX, |problem| problem.line);
+    let broken_at = stream
+        .problems
+        .first()
+        .map_or(usize::MAX, |problem| problem.line);
     let mut objects = vec![];
     let mut failure = None;
     for document in &stream.documents {
@@ -199,7 +243,9 @@ fn read_yaml(bytes: &[u8], path: &str) -> Result<Vec<Desired>, Refused> {
 }
 
 fn looks_like_manifest(bytes: &[u8]) -> bool {
-    ["apiVersion:", "kind:", "metadata:"].iter().all(|word| contains(bytes, word))
+    ["apiVersion:", "kind:", "metadata:"]
+        .iter()
+        .all(|word| contains(bytes, word))
 }
 
 fn read_document(root: Node<'_>, file: &Arc<str>) -> Result<Vec<Desired>, Refused> {
@@ -208,11 +254,18 @@ fn read_document(root: Node<'_>, file: &Arc<str>) -> Result<Vec<Desired>, Refuse
         why: format!("failed to unmarshal manifest: {why}"),
     };
     let value = root.to_json(Dialect::Kubectl).map_err(|problem| {
-        refused(problem.line, format!("error converting YAML to JSON: {problem}"))
+        refused(
+            problem.line,
+            format!("error converting YAML to JSON: {problem}"),
+        )
     })?;
     match &value {
         Value::Null => return Ok(vec![]),
-        Value::Object(map) if map.get("kind").and_then(Value::as_str).is_some_and(|k| !k.is_empty()) => {}
+        Value::Object(map)
+            if map
+                .get("kind")
+                .and_then(Value::as_str)
+                .is_some_and(|k| !k.is_empty()) => {}
         Value::Object(_) => return Err(refused(root.line(), "Object 'Kind' is missing".into())),
         _ => return Err(refused(root.line(), "the document is no object".into())),
     }

@@ -11,10 +11,18 @@ impl Environment {
     /// Collects the variables of `app` for one of its sources; `instance` is the name under which it tracks objects.
     pub(super) fn of(app: &Value, source: &Source, instance: &str) -> Self {
         let text = |pointer: &str| {
-            app.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+            app.pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
         };
         let of_source = |key: &str| {
-            source.value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+            source
+                .value
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
         };
         let revision = source.revision(app);
         let project = text("/spec/project");
@@ -23,14 +31,21 @@ impl Environment {
             ("ARGOCD_APP_NAMESPACE", text("/spec/destination/namespace")),
             (
                 "ARGOCD_APP_PROJECT_NAME",
-                if project.is_empty() { "default".into() } else { project },
+                if project.is_empty() {
+                    "default".into()
+                } else {
+                    project
+                },
             ),
             ("ARGOCD_APP_REVISION_SHORT", head(&revision, 7)),
             ("ARGOCD_APP_REVISION_SHORT_8", head(&revision, 8)),
             ("ARGOCD_APP_REVISION", revision),
             ("ARGOCD_APP_SOURCE_REPO_URL", of_source("repoURL")),
             ("ARGOCD_APP_SOURCE_PATH", of_source("path")),
-            ("ARGOCD_APP_SOURCE_TARGET_REVISION", of_source("targetRevision")),
+            (
+                "ARGOCD_APP_SOURCE_TARGET_REVISION",
+                of_source("targetRevision"),
+            ),
         ])
     }
 

@@ -44,7 +44,11 @@ fn to_regex(pattern: &str) -> Option<String> {
 
 /// Reads a class after its `[`.
 fn class(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
-    let mut out = String::from(if chars.next_if_eq(&'!').is_some() { "[^" } else { "[" });
+    let mut out = String::from(if chars.next_if_eq(&'!').is_some() {
+        "[^"
+    } else {
+        "["
+    });
     let mut any = false;
     loop {
         let c = match chars.next()? {

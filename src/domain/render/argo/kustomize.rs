@@ -4,14 +4,16 @@
 //! habits (an image entry is replaced whole and the list sorted, a label that exists already is an error). Here the same
 //! steps change the words in memory, each keeping its place.
 
-use std::collections::BTreeMap;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
+use super::Settings;
 use super::env::Environment;
 use super::source::Source;
-use super::Settings;
 use crate::domain::fault::{Fault, FaultKind};
-use crate::domain::render::kustomize::model::{Image, Label, Pairs, Patch, Replica, Selector, Text};
+use crate::domain::render::kustomize::model::{
+    Image, Label, Pairs, Patch, Replica, Selector, Text,
+};
 use crate::domain::render::kustomize::{
     self, Cache, Kustomization, LoadRestriction, Object, Options, Order, Place, Placed,
 };
@@ -31,11 +33,13 @@ struct Block<'b> {
 
 impl Block<'_> {
     fn place(&self, field: &str) -> Place {
-        self.source.place(&Route::root().key("kustomize").key(field))
+        self.source
+            .place(&Route::root().key("kustomize").key(field))
     }
 
     fn item(&self, field: &str, index: usize) -> Place {
-        self.source.place(&Route::root().key("kustomize").key(field).index(index))
+        self.source
+            .place(&Route::root().key("kustomize").key(field).index(index))
     }
 
     fn flag(&self, field: &str) -> bool {
@@ -43,8 +47,15 @@ impl Block<'_> {
     }
 
     fn text(&self, field: &str) -> Option<Placed<String>> {
-        let text = self.value.get(field)?.as_str().filter(|text| !text.is_empty())?;
-        Some(Placed { value: text.to_owned(), place: self.place(field) })
+        let text = self
+            .value
+            .get(field)?
+            .as_str()
+            .filter(|text| !text.is_empty())?;
+        Some(Placed {
+            value: text.to_owned(),
+            place: self.place(field),
+        })
     }
 
     fn list(&self, field: &str) -> impl Iterator<Item = (Place, &Value)> {
@@ -60,13 +71,22 @@ impl Block<'_> {
         let entries = self.value.get(field).and_then(Value::as_object);
         let pairs = entries.into_iter().flatten().map(|(key, value)| {
             let text = value.as_str().unwrap_or_default();
-            let text = if expand { self.environment.expand(text) } else { text.to_owned() };
+            let text = if expand {
+                self.environment.expand(text)
+            } else {
+                text.to_owned()
+            };
             // the program takes `key:value` words, and quotes around a value away
-            let text = match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+            let text = match text
+                .strip_prefix('"')
+                .and_then(|text| text.strip_suffix('"'))
+            {
                 Some(inner) => inner.to_owned(),
                 None => text,
             };
-            let place = self.source.place(&Route::root().key("kustomize").key(field).key(key.as_str()));
+            let place = self
+                .source
+                .place(&Route::root().key("kustomize").key(field).key(key.as_str()));
             (key.clone(), Placed { value: text, place })
         });
         pairs.collect()
@@ -83,17 +103,35 @@ pub(super) fn render(
     rendered: &mut Rendered,
 ) -> Result<(), Fault> {
     let mut kustomization = None;
-    if let Some(value) = source.value.get("kustomize").filter(|value| !value.is_null()) {
-        let block = Block { value, source, environment };
-        let version = value.get("version").and_then(Value::as_str).unwrap_or_default();
+    if let Some(value) = source
+        .value
+        .get("kustomize")
+        .filter(|value| !value.is_null())
+    {
+        let block = Block {
+            value,
+            source,
+            environment,
+        };
+        let version = value
+            .get("version")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if !version.is_empty() {
             rendered.warnings.push(
-                Fault::new(FaultKind::Unsupported, format!("kustomize {version} is asked for; rendered as 5.8.1"))
-                    .hint("compare with `argocd app manifests` where the versions differ"),
+                Fault::new(
+                    FaultKind::Unsupported,
+                    format!("kustomize {version} is asked for; rendered as 5.8.1"),
+                )
+                .hint("compare with `argocd app manifests` where the versions differ"),
             );
         }
         let (mut read, _) = kustomize::load(tree, folder, false)?.ok_or_else(|| {
-            Fault::new(FaultKind::Render, "kustomization file not found in the path").at(folder, None)
+            Fault::new(
+                FaultKind::Render,
+                "kustomization file not found in the path",
+            )
+            .at(folder, None)
         })?;
         edit(&block, tree, folder, &mut read)?;
         kustomization = Some(read);
@@ -103,14 +141,19 @@ pub(super) fn render(
     rendered.problems.extend(built.problems);
     rendered.warnings.extend(built.warnings);
     rendered.inputs.extend(built.inputs);
-    rendered.objects.extend(built.objects.into_iter().filter_map(Object::desired));
+    rendered
+        .objects
+        .extend(built.objects.into_iter().filter_map(Object::desired));
     Ok(())
 }
 
 /// Reads `kustomize.buildOptions`; a flag that changes the output in a way not known here is a warning.
 fn build_options(settings: Settings<'_>, rendered: &mut Rendered) -> Options {
     let mut options = Options::default();
-    let mut words = settings.get("kustomize.buildOptions").unwrap_or_default().split_whitespace();
+    let mut words = settings
+        .get("kustomize.buildOptions")
+        .unwrap_or_default()
+        .split_whitespace();
     while let Some(word) = words.next() {
         let (flag, value) = match word.split_once('=') {
             Some((flag, value)) => (flag, Some(value)),
@@ -137,7 +180,9 @@ fn build_options(settings: Settings<'_>, rendered: &mut Rendered) -> Options {
             _ => rendered.warnings.push(
                 Fault::new(
                     FaultKind::Unsupported,
-                    format!("the build option {flag} of argocd-cm is not known here and is left out"),
+                    format!(
+                        "the build option {flag} of argocd-cm is not known here and is left out"
+                    ),
                 )
                 .hint("compare with `argocd app manifests`"),
             ),
@@ -165,12 +210,20 @@ fn edit(
     let annotations = block.pairs("commonAnnotations", block.flag("commonAnnotationsEnvsubst"));
     let force = block.flag("forceCommonAnnotations");
     for (key, value) in annotations {
-        add_pair(&mut kustomization.common_annotations, key, value, force, "annotation")?;
+        add_pair(
+            &mut kustomization.common_annotations,
+            key,
+            value,
+            force,
+            "annotation",
+        )?;
     }
     if let Some(namespace) = block.text("namespace") {
         kustomization.namespace = Some(namespace);
     }
-    let patches = block.list("patches").map(|(place, item)| patch(place, item));
+    let patches = block
+        .list("patches")
+        .map(|(place, item)| patch(place, item));
     kustomization.patches.extend(patches);
     add_components(block, tree, folder, kustomization)
 }
@@ -230,7 +283,10 @@ fn read_image(text: &str, place: &Place) -> Option<Image> {
         return None;
     }
     let placed = |text: &str| {
-        (!text.is_empty()).then(|| Placed { value: text.to_owned(), place: place.clone() })
+        (!text.is_empty()).then(|| Placed {
+            value: text.to_owned(),
+            place: place.clone(),
+        })
     };
     let old = old.filter(|old| !old.is_empty());
     Some(Image {
@@ -250,9 +306,11 @@ fn split_image(image: &str) -> (&str, &str, &str) {
     match (at(':'), at('@')) {
         (None, None) => (image, "", ""),
         (Some(colon), None) => (&image[..colon], &image[colon + 1..], ""),
-        (Some(colon), Some(digest)) if colon < digest => {
-            (&image[..colon], &image[colon + 1..digest], &image[digest + 1..])
-        }
+        (Some(colon), Some(digest)) if colon < digest => (
+            &image[..colon],
+            &image[colon + 1..digest],
+            &image[digest + 1..],
+        ),
         (_, Some(digest)) => (&image[..digest], "", &image[digest + 1..]),
     }
 }
@@ -260,7 +318,11 @@ fn split_image(image: &str) -> (&str, &str, &str) {
 fn set_replicas(block: &Block<'_>, replicas: &mut Vec<Replica>) -> Result<(), Fault> {
     let mut set: BTreeMap<String, Replica> = BTreeMap::new();
     for (place, item) in block.list("replicas") {
-        let name = item.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let name = item
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         let count = match item.get("count") {
             Some(Value::String(text)) => text.parse().ok(),
             Some(count) => count.as_i64(),
@@ -272,7 +334,10 @@ fn set_replicas(block: &Block<'_>, replicas: &mut Vec<Replica>) -> Result<(), Fa
                 format!("the replicas count of `{name}` in the source is no whole number"),
             ));
         };
-        let count = Placed { value: count, place: place.clone() };
+        let count = Placed {
+            value: count,
+            place: place.clone(),
+        };
         set.insert(name.clone(), Replica { place, name, count });
     }
     if set.is_empty() {
@@ -330,12 +395,18 @@ fn add_pair(
     let at = pairs.partition_point(|(known, _)| *known < key);
     match pairs.get_mut(at).filter(|(known, _)| *known == key) {
         Some(_) if !force => {
-            let option = if what == "label" { "forceCommonLabels" } else { "forceCommonAnnotations" };
+            let option = if what == "label" {
+                "forceCommonLabels"
+            } else {
+                "forceCommonAnnotations"
+            };
             Err(Fault::new(
                 FaultKind::Render,
                 format!("{what} {key} already in kustomization file. Use --force to override."),
             )
-            .hint(format!("take `{key}` out of one of both, or set kustomize.{option} in the source")))
+            .hint(format!(
+                "take `{key}` out of one of both, or set kustomize.{option} in the source"
+            )))
         }
         Some(pair) => {
             pair.1 = value;
@@ -350,29 +421,45 @@ fn add_pair(
 
 fn patch(place: Place, item: &Value) -> Patch {
     let text = |value: &Value, key: &str| {
-        value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+        value
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
     };
     let field = |key: &str| {
         let value = text(item, key);
-        let place = Place { route: place.route.key(key), ..place.clone() };
+        let place = Place {
+            route: place.route.key(key),
+            ..place.clone()
+        };
         (!value.is_empty()).then_some(Placed { value, place })
     };
     let inline = field("patch").map(|Placed { value, place }| Placed {
-        value: Text { text: value, first_line: 0 },
+        value: Text {
+            text: value,
+            first_line: 0,
+        },
         place,
     });
     let option = |key: &str| {
-        item.get("options").and_then(|options| options.get(key)).and_then(Value::as_bool) == Some(true)
+        item.get("options")
+            .and_then(|options| options.get(key))
+            .and_then(Value::as_bool)
+            == Some(true)
     };
-    let target = item.get("target").filter(|target| !target.is_null()).map(|target| Selector {
-        group: text(target, "group"),
-        version: text(target, "version"),
-        kind: text(target, "kind"),
-        name: text(target, "name"),
-        namespace: text(target, "namespace"),
-        annotations: text(target, "annotationSelector"),
-        labels: text(target, "labelSelector"),
-    });
+    let target = item
+        .get("target")
+        .filter(|target| !target.is_null())
+        .map(|target| Selector {
+            group: text(target, "group"),
+            version: text(target, "version"),
+            kind: text(target, "kind"),
+            name: text(target, "name"),
+            namespace: text(target, "namespace"),
+            annotations: text(target, "annotationSelector"),
+            labels: text(target, "labelSelector"),
+        });
     Patch {
         path: field("path"),
         patch: inline,
@@ -402,7 +489,11 @@ fn add_components(
                 continue;
             }
         }
-        if !kustomization.components.iter().any(|component| component.value == value) {
+        if !kustomization
+            .components
+            .iter()
+            .any(|component| component.value == value)
+        {
             kustomization.components.push(Placed { value, place });
         }
     }

@@ -19,8 +19,8 @@ use self::env::Environment;
 use self::scope::Scopes;
 use self::source::{Source, Tool};
 use self::tracking::Tracking;
-use super::paths::resolve;
 use super::metadata::{derived, in_app, remove_namespace, set_namespace};
+use super::paths::resolve;
 use super::{Rendered, Tree};
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::object::{Desired, Origins, Step};
@@ -62,7 +62,11 @@ pub(super) fn render(
     if let Err(fault) = render_source(tree, app, index, settings, &mut rendered) {
         rendered.problems.push(fault);
     }
-    let subject = format!("app/{}/{}", text(app, "/metadata/namespace"), text(app, "/metadata/name"));
+    let subject = format!(
+        "app/{}/{}",
+        text(app, "/metadata/namespace"),
+        text(app, "/metadata/name")
+    );
     for fault in rendered.problems.iter_mut().chain(&mut rendered.warnings) {
         fault.subject.get_or_insert_with(|| subject.clone());
     }
@@ -80,14 +84,19 @@ fn render_source(
 ) -> Result<(), Fault> {
     let mut source = Source::pick(app, index)?;
     if let Some(chart) = source.text("chart").filter(|chart| !chart.is_empty()) {
-        return Err(unsupported(format!("Helm chart `{chart}` is not rendered yet")));
+        return Err(unsupported(format!(
+            "Helm chart `{chart}` is not rendered yet"
+        )));
     }
     let path = match (source.path(), source.text("ref")) {
         (Some(path), _) => path.to_owned(),
         // such a source only lends value files to the others
         (None, Some(name)) if !name.is_empty() => return Ok(()),
         (None, _) => {
-            return Err(Fault::new(FaultKind::Render, "the source names neither a path nor a chart"));
+            return Err(Fault::new(
+                FaultKind::Render,
+                "the source names neither a path nor a chart",
+            ));
         }
     };
     let folder = folder_of(&path)?;
@@ -106,9 +115,15 @@ fn render_source(
     let tool = source.tool(tree, &folder, |tool| settings.enables(tool))?;
     match tool {
         _ if discovered_plugin => {
-            return Err(unsupported("the server renders this source with a plugin it found itself".into()));
+            return Err(unsupported(
+                "the server renders this source with a plugin it found itself".into(),
+            ));
         }
-        Tool::Plugin => return Err(unsupported("config management plugins are not rendered".into())),
+        Tool::Plugin => {
+            return Err(unsupported(
+                "config management plugins are not rendered".into(),
+            ));
+        }
         Tool::Helm => return Err(unsupported("Helm charts are not rendered yet".into())),
         Tool::Directory => {
             directory::render(tree, &folder, source.value.get("directory"), rendered);
@@ -141,23 +156,37 @@ fn finish(app: &Value, instance: &str, settings: Settings<'_>, rendered: &mut Re
         if scopes.is_cluster_scoped(&object) {
             remove_namespace(&mut object);
         } else if object.id.namespace.is_none() && !destination.is_empty() {
-            let route = Route::root().key("spec").key("destination").key("namespace");
+            let route = Route::root()
+                .key("spec")
+                .key("destination")
+                .key("namespace");
             set_namespace(&mut object, destination, in_app(route, Step::Namespace));
         }
         if is_excluded(&object, app, settings) {
             let id = &object.id;
             rendered.warnings.push(Fault::new(
                 FaultKind::Render,
-                format!("Resource {}/{} {} is excluded in the settings", id.group(), id.kind, id.name),
+                format!(
+                    "Resource {}/{} {} is excluded in the settings",
+                    id.group(),
+                    id.kind,
+                    id.name
+                ),
             ));
             continue;
         }
-        match kept.iter_mut().find(|other| other.id.same_object(&object.id)) {
+        match kept
+            .iter_mut()
+            .find(|other| other.id.same_object(&object.id))
+        {
             Some(other) => {
                 rendered.warnings.push(
                     Fault::new(
                         FaultKind::Render,
-                        format!("{} appears more than once among the objects; the last one counts", object.id),
+                        format!(
+                            "{} appears more than once among the objects; the last one counts",
+                            object.id
+                        ),
                     )
                     .hint("Argo CD says RepeatedResourceWarning; remove one of them"),
                 );
@@ -173,7 +202,9 @@ fn finish(app: &Value, instance: &str, settings: Settings<'_>, rendered: &mut Re
 fn instance_name(app: &Value, settings: Settings<'_>) -> String {
     let name = text(app, "/metadata/name");
     let namespace = text(app, "/metadata/namespace");
-    let of_settings = settings.0.map_or("", |settings| text(settings, "/metadata/namespace"));
+    let of_settings = settings
+        .0
+        .map_or("", |settings| text(settings, "/metadata/namespace"));
     let home = [text(app, "/status/controllerNamespace"), of_settings]
         .into_iter()
         .find(|home| !home.is_empty())
@@ -196,15 +227,25 @@ const NEVER: [(&str, &[&str]); 4] = [
 /// Tells whether `resource.exclusions` or `resource.inclusions` keep the object out of every comparison.
 fn is_excluded(object: &Desired, app: &Value, settings: Settings<'_>) -> bool {
     let (group, kind) = (object.id.group(), object.id.kind.as_str());
-    if NEVER.iter().any(|(g, kinds)| *g == group && (kinds.is_empty() || kinds.contains(&kind))) {
+    if NEVER
+        .iter()
+        .any(|(g, kinds)| *g == group && (kinds.is_empty() || kinds.contains(&kind)))
+    {
         return true;
     }
     let server = text(app, "/spec/destination/server").trim_end_matches('/');
     let rules = |key: &str| -> Vec<Value> {
-        let Some(text) = settings.get(key) else { return vec![] };
+        let Some(text) = settings.get(key) else {
+            return vec![];
+        };
         let read = yaml::parse(text.as_bytes());
-        let value = read.documents.first().and_then(|d| d.to_json(Dialect::Kubectl).ok());
-        value.and_then(|value| value.as_array().cloned()).unwrap_or_default()
+        let value = read
+            .documents
+            .first()
+            .and_then(|d| d.to_json(Dialect::Kubectl).ok());
+        value
+            .and_then(|value| value.as_array().cloned())
+            .unwrap_or_default()
     };
     let of_cluster = |rule: &Value| listed(rule, "clusters", |pattern| glob::glob(pattern, server));
     let matches = |rule: &Value| {
@@ -220,7 +261,11 @@ fn is_excluded(object: &Desired, app: &Value, settings: Settings<'_>) -> bool {
 /// Tells whether one text of a rule's list passes; an absent or empty list takes everything.
 fn listed(rule: &Value, key: &str, passes: impl Fn(&str) -> bool) -> bool {
     let list = rule.get(key).and_then(Value::as_array);
-    let mut texts = list.into_iter().flatten().filter_map(Value::as_str).peekable();
+    let mut texts = list
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .peekable();
     texts.peek().is_none() || texts.any(passes)
 }
 
@@ -229,15 +274,24 @@ fn listed(rule: &Value, key: &str, passes: impl Fn(&str) -> bool) -> bool {
 pub fn managed_namespace(app: &Value) -> Option<Desired> {
     let name = text(app, "/spec/destination/namespace");
     let metadata = app.pointer("/spec/syncPolicy/managedNamespaceMetadata")?;
-    let options = app.pointer("/spec/syncPolicy/syncOptions").and_then(Value::as_array)?;
-    if name.is_empty() || !options.iter().any(|option| option == "CreateNamespace=true") {
+    let options = app
+        .pointer("/spec/syncPolicy/syncOptions")
+        .and_then(Value::as_array)?;
+    if name.is_empty()
+        || !options
+            .iter()
+            .any(|option| option == "CreateNamespace=true")
+    {
         return None;
     }
     let value = serde_json::json!({
         "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "spec": {}, "status": {},
     });
     let mut object = Desired::new(value, Origins::default())?;
-    let base = Route::root().key("spec").key("syncPolicy").key("managedNamespaceMetadata");
+    let base = Route::root()
+        .key("spec")
+        .key("syncPolicy")
+        .key("managedNamespaceMetadata");
     for (field, step) in [("labels", Step::Label), ("annotations", Step::Annotation)] {
         let entries = metadata.get(field).and_then(Value::as_object);
         for (key, value) in entries.into_iter().flatten() {
@@ -247,18 +301,30 @@ pub fn managed_namespace(app: &Value) -> Option<Desired> {
     }
     let options = "argocd.argoproj.io/sync-options";
     let origin = derived(Step::Tracking);
-    super::metadata::set_entry(&mut object, "annotations", options, "ServerSideApply=true", origin);
+    super::metadata::set_entry(
+        &mut object,
+        "annotations",
+        options,
+        "ServerSideApply=true",
+        origin,
+    );
     Some(object)
 }
 
 fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 /// Returns the folder that a source's path names; a path that leaves the repository is refused.
 fn folder_of(path: &str) -> Result<String, Fault> {
     if path.starts_with('/') {
-        return Err(Fault::new(FaultKind::Render, format!("{path}: app path is absolute")));
+        return Err(Fault::new(
+            FaultKind::Render,
+            format!("{path}: app path is absolute"),
+        ));
     }
     resolve("", path)
         .ok_or_else(|| Fault::new(FaultKind::Render, format!("{path}: app path outside root")))

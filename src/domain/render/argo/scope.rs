@@ -70,14 +70,26 @@ impl Scopes {
             .and_then(Value::as_array)
             .filter(|_| has_destination);
         for resource in resources.into_iter().flatten() {
-            let text = |key: &str| resource.get(key).and_then(Value::as_str).unwrap_or_default();
+            let text = |key: &str| {
+                resource
+                    .get(key)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+            };
             if text("namespace").is_empty() && !text("kind").is_empty() {
                 cluster.insert(format!("{}/{}", text("group"), text("kind")));
             }
         }
-        for object in objects.iter().filter(|object| object.id.kind == "CustomResourceDefinition") {
+        for object in objects
+            .iter()
+            .filter(|object| object.id.kind == "CustomResourceDefinition")
+        {
             let text = |pointer: &str| {
-                object.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+                object
+                    .value
+                    .pointer(pointer)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
             };
             let kind = format!("{}/{}", text("/spec/group"), text("/spec/names/kind"));
             match text("/spec/scope") {
@@ -91,6 +103,7 @@ impl Scopes {
 
     /// Tells whether objects of this kind have no namespace.
     pub(super) fn is_cluster_scoped(&self, object: &Desired) -> bool {
-        self.0.contains(&format!("{}/{}", object.id.group(), object.id.kind))
+        self.0
+            .contains(&format!("{}/{}", object.id.group(), object.id.kind))
     }
 }

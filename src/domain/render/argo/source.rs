@@ -55,7 +55,12 @@ impl Source {
                 format!("the Application has no source number {}", index + 1),
             ));
         };
-        Ok(Self { value, index, is_listed: listed.is_some(), overrides: vec![] })
+        Ok(Self {
+            value,
+            index,
+            is_listed: listed.is_some(),
+            overrides: vec![],
+        })
     }
 
     /// Returns the folder that the source names; `None` where it has none (a chart, or a source of value files only).
@@ -76,7 +81,10 @@ impl Source {
             "/status/sync/revision".to_owned()
         };
         let resolved = app.pointer(&pointer).and_then(Value::as_str);
-        resolved.or_else(|| self.text("targetRevision")).unwrap_or_default().to_owned()
+        resolved
+            .or_else(|| self.text("targetRevision"))
+            .unwrap_or_default()
+            .to_owned()
     }
 
     /// Returns what the server says this source is, where it has said so.
@@ -86,7 +94,9 @@ impl Source {
         } else {
             "/status/sourceType".to_owned()
         };
-        app.pointer(&pointer).and_then(Value::as_str).map(str::to_owned)
+        app.pointer(&pointer)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
     }
 
     /// Merges the override files of `folder` over the source.
@@ -96,9 +106,14 @@ impl Source {
         folder: &str,
         app_name: &str,
     ) -> Result<(), Fault> {
-        for name in [".argocd-source.yaml".to_owned(), format!(".argocd-source-{app_name}.yaml")] {
+        for name in [
+            ".argocd-source.yaml".to_owned(),
+            format!(".argocd-source-{app_name}.yaml"),
+        ] {
             let file = join(folder, &name);
-            let Some(bytes) = tree.read(&file)? else { continue };
+            let Some(bytes) = tree.read(&file)? else {
+                continue;
+            };
             let broken = |why: &yaml::Problem| {
                 Fault::new(
                     FaultKind::Render,
@@ -111,9 +126,16 @@ impl Source {
             if let Some(problem) = stream.problems.first() {
                 return Err(broken(problem));
             }
-            let Some(document) = stream.documents.into_iter().next() else { continue };
-            let patch = document.to_json(Dialect::Kubectl).map_err(|problem| broken(&problem))?;
-            let fixed: Vec<_> = FIXED.iter().map(|key| self.value.get(*key).cloned()).collect();
+            let Some(document) = stream.documents.into_iter().next() else {
+                continue;
+            };
+            let patch = document
+                .to_json(Dialect::Kubectl)
+                .map_err(|problem| broken(&problem))?;
+            let fixed: Vec<_> = FIXED
+                .iter()
+                .map(|key| self.value.get(*key).cloned())
+                .collect();
             merge_patch(&mut self.value, &patch);
             if let Value::Object(source) = &mut self.value {
                 for (key, value) in FIXED.iter().zip(fixed) {
@@ -143,7 +165,11 @@ impl Source {
             (Tool::Plugin, "Plugin"),
         ]
         .into_iter()
-        .filter(|(_, name)| self.value.get(name.to_lowercase()).is_some_and(|block| !block.is_null()))
+        .filter(|(_, name)| {
+            self.value
+                .get(name.to_lowercase())
+                .is_some_and(|block| !block.is_null())
+        })
         .collect();
         match named.as_slice() {
             [(tool, _)] if enabled(*tool) => return Ok(*tool),
@@ -175,9 +201,11 @@ impl Source {
     /// Returns where the value at `route` of the source stands: in the override file that sets it last, else in the
     /// Application.
     pub(super) fn place(&self, route: &Route) -> Place {
-        let overridden = self.overrides.iter().rev().find_map(|(file, document)| {
-            Some((file, document, document.at(route)?))
-        });
+        let overridden = self
+            .overrides
+            .iter()
+            .rev()
+            .find_map(|(file, document)| Some((file, document, document.at(route)?)));
         if let Some((file, document, node)) = overridden {
             return Place {
                 home: Home::Repository,
@@ -240,7 +268,8 @@ mod tests {
 
     #[test]
     fn merges_maps_replaces_lists_and_removes_with_null() {
-        let mut target = json!({"kustomize": {"images": ["a", "b"], "namePrefix": "x-", "namespace": "n"}});
+        let mut target =
+            json!({"kustomize": {"images": ["a", "b"], "namePrefix": "x-", "namespace": "n"}});
         let patch = json!({"kustomize": {"images": ["c"], "namePrefix": null, "nameSuffix": "-y"}});
         merge_patch(&mut target, &patch);
         assert_eq!(
@@ -251,16 +280,22 @@ mod tests {
 
     #[test]
     fn picks_by_index_and_from_a_hydrator() {
-        let several = json!({"spec": {"source": {"path": "old"}, "sources": [{"path": "a"}, {"ref": "v"}]}});
+        let several =
+            json!({"spec": {"source": {"path": "old"}, "sources": [{"path": "a"}, {"ref": "v"}]}});
         assert_eq!(Source::pick(&several, 0).unwrap().path(), Some("a"));
         assert_eq!(Source::pick(&several, 1).unwrap().path(), None);
         assert!(Source::pick(&several, 2).is_err());
-        let place = Source::pick(&several, 1).unwrap().place(&Route::root().key("ref"));
+        let place = Source::pick(&several, 1)
+            .unwrap()
+            .place(&Route::root().key("ref"));
         assert_eq!(place.route.to_string(), "spec.sources[1].ref");
         let hydrator = json!({"spec": {"sourceHydrator": {
             "drySource": {"repoURL": "r", "path": "dry"}, "syncSource": {"targetBranch": "env", "path": "wet"},
         }}});
         let source = Source::pick(&hydrator, 0).unwrap();
-        assert_eq!((source.path(), source.text("targetRevision")), (Some("wet"), Some("env")));
+        assert_eq!(
+            (source.path(), source.text("targetRevision")),
+            (Some("wet"), Some("env"))
+        );
     }
 }

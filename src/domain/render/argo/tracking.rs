@@ -28,13 +28,20 @@ pub(super) struct Tracking {
 impl Tracking {
     /// Reads the settings.
     pub(super) fn of(settings: &super::Settings<'_>) -> Self {
-        let method = settings.get("application.resourceTrackingMethod").unwrap_or_default();
-        let label = settings.get("application.instanceLabelKey").filter(|label| !label.is_empty());
+        let method = settings
+            .get("application.resourceTrackingMethod")
+            .unwrap_or_default();
+        let label = settings
+            .get("application.instanceLabelKey")
+            .filter(|label| !label.is_empty());
         Self {
             with_annotation: method != "label",
             with_label: matches!(method, "label" | "annotation+label"),
             label: label.unwrap_or(INSTANCE_LABEL).to_owned(),
-            installation: settings.get("installationID").unwrap_or_default().to_owned(),
+            installation: settings
+                .get("installationID")
+                .unwrap_or_default()
+                .to_owned(),
         }
     }
 
@@ -45,7 +52,9 @@ impl Tracking {
         instance: &str,
         destination: &str,
     ) -> Result<(), String> {
-        if object.id.kind == "CustomResourceDefinition" && object.id.group() == "apiextensions.k8s.io" {
+        if object.id.kind == "CustomResourceDefinition"
+            && object.id.group() == "apiextensions.k8s.io"
+        {
             return Ok(());
         }
         if self.with_annotation {
@@ -54,14 +63,24 @@ impl Tracking {
             if self.installation.is_empty() {
                 remove_entry(object, "annotations", INSTALLATION_ID);
             } else {
-                set_entry(object, "annotations", INSTALLATION_ID, &self.installation, origin());
+                set_entry(
+                    object,
+                    "annotations",
+                    INSTALLATION_ID,
+                    &self.installation,
+                    origin(),
+                );
             }
             let id = tracking_id(object, instance, destination);
             set_entry(object, "annotations", TRACKING_ID, &id, origin());
         }
         if self.with_label {
             check_texts(object, "labels")?;
-            let name = if self.with_annotation { fit_label(instance) } else { instance };
+            let name = if self.with_annotation {
+                fit_label(instance)
+            } else {
+                instance
+            };
             set_entry(object, "labels", &self.label, name, derived(Step::Tracking));
             if self.label == LEGACY_LABEL {
                 label_template(object, name);
@@ -75,7 +94,12 @@ impl Tracking {
 fn tracking_id(object: &Desired, instance: &str, destination: &str) -> String {
     let id = &object.id;
     let namespace = id.namespace.as_deref().unwrap_or(destination);
-    format!("{instance}:{}/{}:{namespace}/{}", id.group(), id.kind, id.name)
+    format!(
+        "{instance}:{}/{}:{namespace}/{}",
+        id.group(),
+        id.kind,
+        id.name
+    )
 }
 
 /// Cuts a name to the 63 characters of a label, not ending in a sign.
@@ -92,9 +116,17 @@ fn fit_label(name: &str) -> &str {
 }
 
 fn check_texts(object: &Desired, field: &str) -> Result<(), String> {
-    let map = object.value.pointer(&format!("/metadata/{field}")).and_then(Value::as_object);
-    let wrong = map.into_iter().flatten().find(|(_, value)| !value.is_string());
-    let Some((key, value)) = wrong else { return Ok(()) };
+    let map = object
+        .value
+        .pointer(&format!("/metadata/{field}"))
+        .and_then(Value::as_object);
+    let wrong = map
+        .into_iter()
+        .flatten()
+        .find(|(_, value)| !value.is_string());
+    let Some((key, value)) = wrong else {
+        return Ok(());
+    };
     let id = &object.id;
     let namespace = id.namespace.as_deref().unwrap_or_default();
     Err(format!(
@@ -107,9 +139,8 @@ fn check_texts(object: &Desired, field: &str) -> Result<(), String> {
 /// Labels the pods of workloads too, as installations with the oldest label do.
 fn label_template(object: &mut Desired, name: &str) {
     let is_workload = match object.id.group() {
-        "apps" | "extensions" => {
-            ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"].contains(&object.id.kind.as_str())
-        }
+        "apps" | "extensions" => ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"]
+            .contains(&object.id.kind.as_str()),
         "batch" => object.id.kind == "Job",
         _ => false,
     };
@@ -137,7 +168,11 @@ mod tests {
 
     fn marked(settings: &Value, object: Value, instance: &str) -> Result<Value, String> {
         let mut object = Desired::new(object, Origins::default()).unwrap();
-        Tracking::of(&super::super::Settings(Some(settings))).mark(&mut object, instance, "dest")?;
+        Tracking::of(&super::super::Settings(Some(settings))).mark(
+            &mut object,
+            instance,
+            "dest",
+        )?;
         Ok(object.value["metadata"].clone())
     }
 
@@ -165,7 +200,10 @@ mod tests {
     #[test]
     fn leaves_definitions_alone_and_names_the_destination_of_cluster_scoped_ones() {
         let crd = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "x"}});
-        assert_eq!(marked(&json!({}), crd, "shop").unwrap(), json!({"name": "x"}));
+        assert_eq!(
+            marked(&json!({}), crd, "shop").unwrap(),
+            json!({"name": "x"})
+        );
         let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}});
         assert_eq!(
             marked(&json!({}), role, "shop").unwrap()["annotations"][TRACKING_ID],
@@ -175,7 +213,12 @@ mod tests {
 
     #[test]
     fn refuses_annotations_that_are_no_text() {
-        let object = json!({"kind": "ConfigMap", "metadata": {"name": "x", "annotations": {"n": 5}}});
-        assert!(marked(&json!({}), object, "shop").unwrap_err().contains("`n` is 5"));
+        let object =
+            json!({"kind": "ConfigMap", "metadata": {"name": "x", "annotations": {"n": 5}}});
+        assert!(
+            marked(&json!({}), object, "shop")
+                .unwrap_err()
+                .contains("`n` is 5")
+        );
     }
 }

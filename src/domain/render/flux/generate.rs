@@ -11,12 +11,19 @@ pub(super) fn resources(tree: &dyn Tree, folder: &str) -> Result<Vec<String>, Fa
     Ok(found)
 }
 
-fn walk(tree: &dyn Tree, folder: &str, relative: &str, found: &mut Vec<String>) -> Result<(), Fault> {
+fn walk(
+    tree: &dyn Tree,
+    folder: &str,
+    relative: &str,
+    found: &mut Vec<String>,
+) -> Result<(), Fault> {
     for entry in tree.list(folder)?.unwrap_or_default() {
         let path = super::join(folder, &entry.name);
         let relative = format!("{relative}/{}", entry.name);
         match entry.kind {
-            EntryKind::Directory if super::kustomization_file(tree, &path)?.is_some() => found.push(relative),
+            EntryKind::Directory if super::kustomization_file(tree, &path)?.is_some() => {
+                found.push(relative)
+            }
             EntryKind::Directory => walk(tree, &path, &relative, found)?,
             EntryKind::File if is_manifest(&entry.name) => found.push(relative),
             EntryKind::File | EntryKind::Link | EntryKind::Submodule => {}

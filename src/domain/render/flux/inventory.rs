@@ -39,8 +39,16 @@ mod tests {
     #[test]
     fn reads_back_what_it_writes() {
         for (id, version, printed) in [
-            ("apps_web_apps_Deployment", "v1", "Deployment/apps/web apps/v1"),
-            ("default_web_apps_Deployment", "v1", "Deployment/default/web apps/v1"),
+            (
+                "apps_web_apps_Deployment",
+                "v1",
+                "Deployment/apps/web apps/v1",
+            ),
+            (
+                "default_web_apps_Deployment",
+                "v1",
+                "Deployment/default/web apps/v1",
+            ),
             ("_foo__Namespace", "v1", "Namespace/foo v1"),
             ("shop_a5__ConfigMap", "v1", "ConfigMap/shop/a5 v1"),
             (

@@ -23,7 +23,9 @@ use serde_json::Value;
 
 use self::artifact::Artifact;
 use self::variables::Variables;
-use super::kustomize::{self, Cache, Kustomization, LoadRestriction, Object, Options, Order, Placed};
+use super::kustomize::{
+    self, Cache, Kustomization, LoadRestriction, Object, Options, Order, Placed,
+};
 use super::paths::{clamp, join, resolve};
 use super::{EntryKind, Rendered, Tree};
 use crate::domain::fault::{Fault, FaultKind, Place};
@@ -47,7 +49,11 @@ pub(super) fn render(
         rendered.text = None;
         rendered.problems.push(fault);
     }
-    let subject = format!("ks/{}/{}", text(app, "/metadata/namespace"), text(app, "/metadata/name"));
+    let subject = format!(
+        "ks/{}/{}",
+        text(app, "/metadata/namespace"),
+        text(app, "/metadata/name")
+    );
     for fault in rendered.problems.iter_mut().chain(&mut rendered.warnings) {
         fault.subject.get_or_insert_with(|| subject.clone());
     }
@@ -71,18 +77,30 @@ fn render_app(
     } else {
         BTreeSet::new()
     };
-    rendered.problems.extend(encrypted.iter().map(|file| sops::source_problem(file)));
+    rendered
+        .problems
+        .extend(encrypted.iter().map(|file| sops::source_problem(file)));
     let kustomization = effective(&artifact, app, &folder)?;
     let options = Options {
         restriction: LoadRestriction::Artifact,
         order: Order::Fifo,
         openapi_adds: true,
     };
-    let built = kustomize::build(&artifact, &folder, Some(kustomization), &options, &Cache::default());
+    let built = kustomize::build(
+        &artifact,
+        &folder,
+        Some(kustomization),
+        &options,
+        &Cache::default(),
+    );
     rendered.problems.extend(built.problems);
     rendered.warnings.extend(built.warnings);
     rendered.inputs = built.inputs;
-    let mut built: Vec<Desired> = built.objects.into_iter().filter_map(Object::desired).collect();
+    let mut built: Vec<Desired> = built
+        .objects
+        .into_iter()
+        .filter_map(Object::desired)
+        .collect();
     built.retain(|object| !comes_from(object, &encrypted));
     let built = post_build(app, objects, built, rendered);
     if rendered.problems.is_empty() {
@@ -95,7 +113,11 @@ fn render_app(
 /// Tells whether a field of the object was made from one of these files.
 fn comes_from(object: &Desired, files: &BTreeSet<String>) -> bool {
     !files.is_empty()
-        && object.origins.0.values().any(|origin| files.contains(origin.file.as_ref()))
+        && object
+            .origins
+            .0
+            .values()
+            .any(|origin| files.contains(origin.file.as_ref()))
 }
 
 /// Checks, opens and substitutes the built objects; one that fails becomes a problem and is left out.
@@ -124,11 +146,17 @@ fn post_build(
                     file: origin.file.to_string(),
                     line: Some(origin.line),
                 });
-                rendered.problems.push(Fault { sentence, place: fault.place.or(place), ..fault });
+                rendered.problems.push(Fault {
+                    sentence,
+                    place: fault.place.or(place),
+                    ..fault
+                });
                 continue;
             }
         }
-        let same = |other: &&Desired| resource_name_in_namespace(other) == resource_name_in_namespace(&object);
+        let same = |other: &&Desired| {
+            resource_name_in_namespace(other) == resource_name_in_namespace(&object)
+        };
         let twins = done.iter().filter(same).count() + rest.iter().filter(same).count();
         if variables.is_set() && twins > 0 {
             rendered.problems.push(Fault::new(
@@ -187,7 +215,11 @@ impl PostBuild {
 fn resource_name(object: &Desired) -> String {
     let id = &object.id;
     let or = |text: &str, otherwise: &str| {
-        if text.is_empty() { otherwise.to_owned() } else { text.to_owned() }
+        if text.is_empty() {
+            otherwise.to_owned()
+        } else {
+            text.to_owned()
+        }
     };
     let (version, group) = (or(id.version(), "[noVer]"), or(id.group(), "[noGrp]"));
     format!("{}.{version}.{group}/{}", id.kind, id.name)
@@ -204,9 +236,10 @@ fn effective(artifact: &Artifact<'_>, app: &Value, folder: &str) -> Result<Kusto
     let is_generated = file.is_none();
     let mut kustomization = match file {
         None => made_up(artifact, folder)?,
-        Some(file) if is_blank(artifact, &file)? => {
-            Kustomization { file: file.into(), ..Kustomization::default() }
-        }
+        Some(file) if is_blank(artifact, &file)? => Kustomization {
+            file: file.into(),
+            ..Kustomization::default()
+        },
         Some(_) => match kustomize::load(artifact, folder, true)? {
             Some((kustomization, _)) => kustomization,
             None => Kustomization::default(),
@@ -225,7 +258,10 @@ fn is_blank(artifact: &Artifact<'_>, file: &str) -> Result<bool, Fault> {
 /// Makes up the kustomization of a folder that has none; one without resources still builds, to nothing.
 fn made_up(artifact: &Artifact<'_>, folder: &str) -> Result<Kustomization, Fault> {
     let at = kustomize::Place::file(join(folder, FILE_NAMES[0]));
-    let placed = |value: String| Placed { value, place: at.clone() };
+    let placed = |value: String| Placed {
+        value,
+        place: at.clone(),
+    };
     let resources = generate::resources(artifact, folder)?;
     let namespace = resources.is_empty().then(|| placed("_placeholder".into()));
     Ok(Kustomization {
@@ -236,7 +272,10 @@ fn made_up(artifact: &Artifact<'_>, folder: &str) -> Result<Kustomization, Fault
 }
 
 fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 fn check_folder(artifact: &Artifact<'_>, path: &str, folder: &str) -> Result<(), Fault> {
@@ -244,8 +283,11 @@ fn check_folder(artifact: &Artifact<'_>, path: &str, folder: &str) -> Result<(),
         return Ok(());
     }
     Err(if artifact.read(folder)?.is_some() {
-        Fault::new(FaultKind::Render, format!("spec.path `{path}` is a file: not a directory"))
-            .at(folder, None)
+        Fault::new(
+            FaultKind::Render,
+            format!("spec.path `{path}` is a file: not a directory"),
+        )
+        .at(folder, None)
     } else {
         Fault::new(
             FaultKind::Render,
@@ -259,7 +301,9 @@ fn check_folder(artifact: &Artifact<'_>, path: &str, folder: &str) -> Result<(),
 fn kustomization_file(tree: &dyn Tree, folder: &str) -> Result<Option<String>, Fault> {
     let entries = tree.list(folder)?.unwrap_or_default();
     let found = FILE_NAMES.iter().find(|name| {
-        entries.iter().any(|entry| entry.name == **name && entry.kind == EntryKind::File)
+        entries
+            .iter()
+            .any(|entry| entry.name == **name && entry.kind == EntryKind::File)
     });
     Ok(found.map(|name| join(folder, name)))
 }

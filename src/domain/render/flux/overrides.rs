@@ -20,7 +20,9 @@ pub(super) fn apply(
     kustomization: &mut Kustomization,
     is_generated: bool,
 ) -> Result<(), Fault> {
-    let Some(spec) = app.get("spec") else { return Ok(()) };
+    let Some(spec) = app.get("spec") else {
+        return Ok(());
+    };
     let overrides = Overrides { spec };
     forget_what_the_rewrite_loses(kustomization);
     if !is_generated && lists_no_resources(kustomization) {
@@ -45,12 +47,17 @@ pub(super) fn apply(
 
 /// The controller's reader does not know the old spelling `imageTags`, so those entries are lost.
 fn forget_what_the_rewrite_loses(kustomization: &mut Kustomization) {
-    kustomization.images.retain(|image| !stands_under(&image.place, "imageTags"));
+    kustomization
+        .images
+        .retain(|image| !stands_under(&image.place, "imageTags"));
 }
 
 /// Tells whether `resources` itself is empty; `bases` do not count.
 fn lists_no_resources(kustomization: &Kustomization) -> bool {
-    kustomization.resources.iter().all(|entry| stands_under(&entry.place, "bases"))
+    kustomization
+        .resources
+        .iter()
+        .all(|entry| stands_under(&entry.place, "bases"))
 }
 
 fn stands_under(place: &Place, key: &str) -> bool {
@@ -67,8 +74,15 @@ impl Overrides<'_> {
     }
 
     fn text(&self, field: &str) -> Option<Placed<String>> {
-        let value = self.spec.get(field)?.as_str().filter(|text| !text.is_empty())?;
-        Some(Placed { value: value.to_owned(), place: Self::place(field) })
+        let value = self
+            .spec
+            .get(field)?
+            .as_str()
+            .filter(|text| !text.is_empty())?;
+        Some(Placed {
+            value: value.to_owned(),
+            place: Self::place(field),
+        })
     }
 
     fn list(&self, field: &str) -> impl Iterator<Item = (Place, &Value)> {
@@ -83,7 +97,10 @@ impl Overrides<'_> {
 
     fn texts(&self, field: &str) -> Vec<Placed<String>> {
         let texts = self.list(field).filter_map(|(place, item)| {
-            Some(Placed { value: item.as_str()?.to_owned(), place })
+            Some(Placed {
+                value: item.as_str()?.to_owned(),
+                place,
+            })
         });
         texts.collect()
     }
@@ -102,7 +119,10 @@ impl Overrides<'_> {
 
     fn patches(&self) -> impl Iterator<Item = Patch> {
         self.list("patches").map(|(place, item)| {
-            let text = item.get("patch").and_then(Value::as_str).unwrap_or_default();
+            let text = item
+                .get("patch")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             inline_patch(place, text.to_owned(), item.get("target"))
         })
     }
@@ -114,13 +134,19 @@ impl Overrides<'_> {
         folder: &str,
         kustomization: &mut Kustomization,
     ) -> Result<(), Fault> {
-        let ignore_missing =
-            self.spec.get("ignoreMissingComponents").and_then(Value::as_bool) == Some(true);
+        let ignore_missing = self
+            .spec
+            .get("ignoreMissingComponents")
+            .and_then(Value::as_bool)
+            == Some(true);
         for component in self.texts("components") {
             if !is_local(&component.value) {
                 return Err(Fault::new(
                     FaultKind::Render,
-                    format!("component path '{}' must be local and relative", component.value),
+                    format!(
+                        "component path '{}' must be local and relative",
+                        component.value
+                    ),
                 )
                 .hint("Flux builds nothing of this app until spec.components is mended"));
             }
@@ -139,12 +165,19 @@ impl Overrides<'_> {
     /// `patchesStrategicMerge` and `patchesJson6902` of objects stored by old versions.
     fn legacy_patches(&self, kustomization: &mut Kustomization) {
         for (place, item) in self.list("patchesStrategicMerge") {
-            let text = Text { text: item.to_string(), first_line: 0 };
-            kustomization.patches_strategic_merge.push(Placed { value: text, place });
+            let text = Text {
+                text: item.to_string(),
+                first_line: 0,
+            };
+            kustomization
+                .patches_strategic_merge
+                .push(Placed { value: text, place });
         }
         for (place, item) in self.list("patchesJson6902") {
             let text = item.get("patch").map(Value::to_string).unwrap_or_default();
-            kustomization.patches_json6902.push(inline_patch(place, text, item.get("target")));
+            kustomization
+                .patches_json6902
+                .push(inline_patch(place, text, item.get("target")));
         }
     }
 
@@ -152,9 +185,15 @@ impl Overrides<'_> {
     fn images(&self, images: &mut Vec<Image>) {
         for (place, item) in self.list("images") {
             let field = |key: &str| {
-                let text = item.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())?;
+                let text = item
+                    .get(key)
+                    .and_then(Value::as_str)
+                    .filter(|text| !text.is_empty())?;
                 let place = Place::app(place.route.key(key));
-                Some(Placed { value: text.to_owned(), place })
+                Some(Placed {
+                    value: text.to_owned(),
+                    place,
+                })
             };
             let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
             let (new_name, new_tag, digest) = (field("newName"), field("newTag"), field("digest"));
@@ -167,7 +206,14 @@ impl Overrides<'_> {
                 }
             } else {
                 let name = name.to_owned();
-                images.push(Image { place, name, new_name, new_tag, tag_suffix: None, digest });
+                images.push(Image {
+                    place,
+                    name,
+                    new_name,
+                    new_tag,
+                    tag_suffix: None,
+                    digest,
+                });
             }
         }
     }
@@ -178,8 +224,14 @@ fn inline_patch(place: Place, text: String, target: Option<&Value>) -> Patch {
     Patch {
         place,
         path: None,
-        patch: Some(Placed { value: Text { text, first_line: 0 }, place: at })
-            .filter(|patch| !patch.value.text.is_empty()),
+        patch: Some(Placed {
+            value: Text {
+                text,
+                first_line: 0,
+            },
+            place: at,
+        })
+        .filter(|patch| !patch.value.text.is_empty()),
         target: target.filter(|target| !target.is_null()).map(selector),
         allow_name_change: false,
         allow_kind_change: false,
@@ -187,7 +239,13 @@ fn inline_patch(place: Place, text: String, target: Option<&Value>) -> Patch {
 }
 
 fn selector(target: &Value) -> Selector {
-    let text = |key: &str| target.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |key: &str| {
+        target
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     Selector {
         group: text("group"),
         version: text("version"),
@@ -200,9 +258,19 @@ fn selector(target: &Value) -> Selector {
 }
 
 fn is_local(path: &str) -> bool {
-    const REMOTE: [&str; 8] =
-        ["git::", "gh:", "ssh://", "https://", "http://", "git@", "github.com:", "github.com/"];
+    const REMOTE: [&str; 8] = [
+        "git::",
+        "gh:",
+        "ssh://",
+        "https://",
+        "http://",
+        "git@",
+        "github.com:",
+        "github.com/",
+    ];
     let lower = path.to_lowercase();
-    let is_remote = REMOTE.iter().any(|start| lower.len() > start.len() && lower.starts_with(start));
+    let is_remote = REMOTE
+        .iter()
+        .any(|start| lower.len() > start.len() && lower.starts_with(start));
     !is_remote && !path.starts_with('/') && !lower.trim_start_matches("file://").starts_with('/')
 }

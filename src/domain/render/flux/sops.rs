@@ -17,7 +17,9 @@ const DECRYPT: &str = "kustomize.toolkit.fluxcd.io/decrypt";
 
 /// Tells whether the app asks for decryption.
 pub(super) fn is_configured(app: &Value) -> bool {
-    app.pointer("/spec/decryption/provider").and_then(Value::as_str) == Some("sops")
+    app.pointer("/spec/decryption/provider")
+        .and_then(Value::as_str)
+        == Some("sops")
 }
 
 /// The sign of an encrypted file, by the format that its name implies.
@@ -40,13 +42,19 @@ const WRAPPED: &str = "\"mac\": \"ENC[";
 const LINES: &str = "sops_mac=ENC[";
 
 fn holds(bytes: &[u8], marker: &str) -> bool {
-    bytes.windows(marker.len()).any(|window| window == marker.as_bytes())
+    bytes
+        .windows(marker.len())
+        .any(|window| window == marker.as_bytes())
 }
 
 /// Returns the encrypted files that the build of `folder` would need decrypted: what secret generators and patches
 /// name, also in the folders it takes in.
 pub(super) fn encrypted_sources(tree: &dyn Tree, folder: &str) -> BTreeSet<String> {
-    let mut search = Search { tree, seen: BTreeSet::new(), found: BTreeSet::new() };
+    let mut search = Search {
+        tree,
+        seen: BTreeSet::new(),
+        found: BTreeSet::new(),
+    };
     search.folder(folder);
     search.found
 }
@@ -62,12 +70,16 @@ impl Search<'_> {
         if !self.seen.insert(folder.to_owned()) {
             return;
         }
-        let Some(kustomization) = self.kustomization(folder) else { return };
+        let Some(kustomization) = self.kustomization(folder) else {
+            return;
+        };
         let texts = |list: Option<&Value>| -> Vec<String> {
             let list = list.and_then(Value::as_array).into_iter().flatten();
             list.filter_map(Value::as_str).map(str::to_owned).collect()
         };
-        let generators = kustomization.get("secretGenerator").and_then(Value::as_array);
+        let generators = kustomization
+            .get("secretGenerator")
+            .and_then(Value::as_array);
         for generator in generators.into_iter().flatten() {
             for file in texts(generator.get("files")) {
                 let (key, path) = file.split_once('=').unwrap_or((&file, &file));
@@ -78,7 +90,11 @@ impl Search<'_> {
             }
         }
         let patches = kustomization.get("patches").and_then(Value::as_array);
-        for path in patches.into_iter().flatten().filter_map(|patch| patch.get("path")?.as_str()) {
+        for path in patches
+            .into_iter()
+            .flatten()
+            .filter_map(|patch| patch.get("path")?.as_str())
+        {
             self.file(folder, path, marker(path, WRAPPED));
         }
         for key in ["resources", "components"] {
@@ -93,11 +109,16 @@ impl Search<'_> {
     fn kustomization(&self, folder: &str) -> Option<Value> {
         let file = super::kustomization_file(self.tree, folder).ok()??;
         let stream = yaml::parse(&self.tree.read(&file).ok()??);
-        stream.documents.first().and_then(|document| document.to_json(Dialect::Kubectl).ok())
+        stream
+            .documents
+            .first()
+            .and_then(|document| document.to_json(Dialect::Kubectl).ok())
     }
 
     fn file(&mut self, folder: &str, path: &str, marker: &str) {
-        let Some(path) = super::resolve(folder, path) else { return };
+        let Some(path) = super::resolve(folder, path) else {
+            return;
+        };
         if let Ok(Some(bytes)) = self.tree.read(&path)
             && holds(&bytes, marker)
         {
@@ -108,9 +129,12 @@ impl Search<'_> {
 
 /// Says that a source file is encrypted.
 pub(super) fn source_problem(file: &str) -> Fault {
-    Fault::new(FaultKind::Encrypted, "the file is SOPS encrypted, and there is no key here")
-        .at(file, None)
-        .hint("objects made from it are left out; their key names can still be compared")
+    Fault::new(
+        FaultKind::Encrypted,
+        "the file is SOPS encrypted, and there is no key here",
+    )
+    .at(file, None)
+    .hint("objects made from it are left out; their key names can still be compared")
 }
 
 /// Tells whether the object needs the key: it is encrypted as a whole, or a value of its `data` is an encrypted file.
@@ -119,16 +143,26 @@ pub(super) fn needs_key(object: &Desired) -> bool {
     if is_disabled(object) {
         return false;
     }
-    let mac = value.pointer("/sops/mac").and_then(Value::as_str).unwrap_or_default();
+    let mac = value
+        .pointer("/sops/mac")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     !mac.is_empty() || (object.id.kind == "Secret" && has_encrypted_value(value))
 }
 
 fn has_encrypted_value(secret: &Value) -> bool {
     let data = secret.get("data").and_then(Value::as_object);
-    data.into_iter().flatten().filter_map(|(_, value)| value.as_str()).any(|text| {
-        let decoded = base64::engine::general_purpose::STANDARD.decode(text).unwrap_or_default();
-        [WRAPPED, LINES, "[sops]", "mac: ENC["].iter().any(|marker| holds(&decoded, marker))
-    })
+    data.into_iter()
+        .flatten()
+        .filter_map(|(_, value)| value.as_str())
+        .any(|text| {
+            let decoded = base64::engine::general_purpose::STANDARD
+                .decode(text)
+                .unwrap_or_default();
+            [WRAPPED, LINES, "[sops]", "mac: ENC["]
+                .iter()
+                .any(|marker| holds(&decoded, marker))
+        })
 }
 
 /// Says that an object is encrypted; its file is the place.
@@ -158,12 +192,19 @@ pub(super) fn guard(object: &mut Desired, rendered: &mut Rendered) {
     let converts = data.into_iter().flatten().all(|(_, value)| match value {
         Value::String(text) => {
             let text: String = text.split(['\n', '\r']).collect();
-            base64::engine::general_purpose::STANDARD.decode(text).is_ok()
+            base64::engine::general_purpose::STANDARD
+                .decode(text)
+                .is_ok()
         }
         other => other.is_null(),
     });
     let id = &object.id;
-    let named = format!("{}/{}/{}", id.kind, id.namespace.as_deref().unwrap_or_default(), id.name);
+    let named = format!(
+        "{}/{}/{}",
+        id.kind,
+        id.namespace.as_deref().unwrap_or_default(),
+        id.name
+    );
     if !converts {
         let fault = Fault::new(
             FaultKind::Encrypted,
@@ -172,25 +213,32 @@ pub(super) fn guard(object: &mut Desired, rendered: &mut Rendered) {
             ),
         );
         rendered.problems.push(
-            at_origin(fault, object).hint("set spec.decryption of the Kustomization; until then it applies nothing"),
+            at_origin(fault, object)
+                .hint("set spec.decryption of the Kustomization; until then it applies nothing"),
         );
         return;
     }
     let fault = Fault::new(
         FaultKind::Encrypted,
-        format!("{named} is SOPS encrypted and the Kustomization has no decryption: the cipher text itself is applied"),
+        format!(
+            "{named} is SOPS encrypted and the Kustomization has no decryption: the cipher text itself is applied"
+        ),
     );
-    rendered.warnings.push(at_origin(fault, object).hint("set spec.decryption of the Kustomization"));
+    rendered
+        .warnings
+        .push(at_origin(fault, object).hint("set spec.decryption of the Kustomization"));
     if let Value::Object(map) = &mut object.value {
         map.remove("sops");
     }
-    object.origins.0.retain(|route, _| {
-        !matches!(route.0.first(), Some(yaml::RouteStep::Key(key)) if key == "sops")
-    });
+    object.origins.0.retain(
+        |route, _| !matches!(route.0.first(), Some(yaml::RouteStep::Key(key)) if key == "sops"),
+    );
 }
 
 fn is_disabled(object: &Desired) -> bool {
     let annotations = object.value.pointer("/metadata/annotations");
-    let setting = annotations.and_then(|annotations| annotations.get(DECRYPT)).and_then(Value::as_str);
+    let setting = annotations
+        .and_then(|annotations| annotations.get(DECRYPT))
+        .and_then(Value::as_str);
     setting.is_some_and(|setting| setting.eq_ignore_ascii_case("disabled"))
 }

@@ -7,15 +7,20 @@
 
 mod directory;
 mod env;
+mod filter;
 mod glob;
 mod kustomize;
 mod scope;
 mod source;
 mod tracking;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use serde_json::Value;
 
 use self::env::Environment;
+use self::filter::Filter;
 use self::scope::Scopes;
 use self::source::{Source, Tool};
 use self::tracking::Tracking;
@@ -24,7 +29,7 @@ use super::paths::resolve;
 use super::{Rendered, Tree};
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::object::{Desired, Origins, Step};
-use crate::domain::yaml::{self, Dialect, Route};
+use crate::domain::yaml::Route;
 
 pub use tracking::{INSTALLATION_ID, TRACKING_ID};
 
@@ -147,23 +152,28 @@ fn finish(app: &Value, instance: &str, settings: Settings<'_>, rendered: &mut Re
     let destination = text(app, "/spec/destination/namespace");
     let tracking = Tracking::of(&settings);
     let scopes = Scopes::of(app, &rendered.objects);
+    let filter = Filter::of(app, settings);
     let mut kept: Vec<Desired> = vec![];
+    let mut places: HashMap<String, usize> = HashMap::new();
     for mut object in std::mem::take(&mut rendered.objects) {
+        // a namespace on a cluster-scoped object counts for nothing, not even in its mark
+        let is_namespaced = !scopes.is_cluster_scoped(&object);
+        if !is_namespaced {
+            remove_namespace(&mut object);
+        }
         if let Err(why) = tracking.mark(&mut object, instance, destination) {
             rendered.problems.push(Fault::new(FaultKind::Render, why));
             continue;
         }
-        if scopes.is_cluster_scoped(&object) {
-            remove_namespace(&mut object);
-        } else if object.id.namespace.is_none() && !destination.is_empty() {
+        if is_namespaced && object.id.namespace.is_none() && !destination.is_empty() {
             let route = Route::root()
                 .key("spec")
                 .key("destination")
                 .key("namespace");
             set_namespace(&mut object, destination, in_app(route, Step::Namespace));
         }
-        if is_excluded(&object, app, settings) {
-            let id = &object.id;
+        let id = &object.id;
+        if filter.excludes(id.group(), &id.kind) {
             rendered.warnings.push(Fault::new(
                 FaultKind::Render,
                 format!(
@@ -175,24 +185,23 @@ fn finish(app: &Value, instance: &str, settings: Settings<'_>, rendered: &mut Re
             ));
             continue;
         }
-        match kept
-            .iter_mut()
-            .find(|other| other.id.same_object(&object.id))
-        {
-            Some(other) => {
+        match places.entry(format!("{}/{id}", id.group())) {
+            Entry::Vacant(slot) => {
+                slot.insert(kept.len());
+                kept.push(object);
+            }
+            Entry::Occupied(slot) => {
                 rendered.warnings.push(
                     Fault::new(
                         FaultKind::Render,
                         format!(
-                            "{} appears more than once among the objects; the last one counts",
-                            object.id
+                            "{id} appears more than once among the objects; the last one counts"
                         ),
                     )
                     .hint("Argo CD says RepeatedResourceWarning; remove one of them"),
                 );
-                *other = object;
+                kept[*slot.get()] = object;
             }
-            None => kept.push(object),
         }
     }
     rendered.objects = kept;
@@ -214,59 +223,6 @@ fn instance_name(app: &Value, settings: Settings<'_>) -> String {
     } else {
         format!("{namespace}_{name}")
     }
-}
-
-/// Kinds that Argo CD never looks at, by group.
-const NEVER: [(&str, &[&str]); 4] = [
-    ("events.k8s.io", &[]),
-    ("metrics.k8s.io", &[]),
-    ("", &["Event"]),
-    ("coordination.k8s.io", &["Lease"]),
-];
-
-/// Tells whether `resource.exclusions` or `resource.inclusions` keep the object out of every comparison.
-fn is_excluded(object: &Desired, app: &Value, settings: Settings<'_>) -> bool {
-    let (group, kind) = (object.id.group(), object.id.kind.as_str());
-    if NEVER
-        .iter()
-        .any(|(g, kinds)| *g == group && (kinds.is_empty() || kinds.contains(&kind)))
-    {
-        return true;
-    }
-    let server = text(app, "/spec/destination/server").trim_end_matches('/');
-    let rules = |key: &str| -> Vec<Value> {
-        let Some(text) = settings.get(key) else {
-            return vec![];
-        };
-        let read = yaml::parse(text.as_bytes());
-        let value = read
-            .documents
-            .first()
-            .and_then(|d| d.to_json(Dialect::Kubectl).ok());
-        value
-            .and_then(|value| value.as_array().cloned())
-            .unwrap_or_default()
-    };
-    let of_cluster = |rule: &Value| listed(rule, "clusters", |pattern| glob::glob(pattern, server));
-    let matches = |rule: &Value| {
-        listed(rule, "apiGroups", |pattern| glob::glob(pattern, group))
-            && listed(rule, "kinds", |name| name == "*" || name == kind)
-            && of_cluster(rule)
-    };
-    let included = rules("resource.inclusions");
-    rules("resource.exclusions").iter().any(matches)
-        || (included.iter().any(of_cluster) && !included.iter().any(matches))
-}
-
-/// Tells whether one text of a rule's list passes; an absent or empty list takes everything.
-fn listed(rule: &Value, key: &str, passes: impl Fn(&str) -> bool) -> bool {
-    let list = rule.get(key).and_then(Value::as_array);
-    let mut texts = list
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .peekable();
-    texts.peek().is_none() || texts.any(passes)
 }
 
 /// Returns the Namespace that Argo CD compares for `CreateNamespace` with `managedNamespaceMetadata`. It does so only

@@ -2,7 +2,7 @@
 //!
 //! Objects and one new reference are all that is written: no working tree, index or `HEAD` is touched, so this is safe
 //! in the user's own dirty clone and in a linked worktree. An existing branch is never moved. Every reason to refuse is
-//! found before anything is written.
+//! found before a reference is written. Where the repository has commit hooks, `git commit` makes the commit ([`super::hooks`]).
 
 use git2::build::TreeUpdateBuilder;
 use git2::{ErrorCode, FileMode, Oid, Reference, Repository};
@@ -46,7 +46,7 @@ pub struct Commit {
     pub files: Vec<String>,
     /// It carries a signature.
     pub signed: bool,
-    /// What a person should know: hooks that did not run.
+    /// What a person should know: that it went through `git commit`, and why.
     pub notes: Vec<String>,
 }
 
@@ -84,8 +84,6 @@ impl Mirror {
             return Err(refused(twice, "two edits lead to the same file"));
         }
         let branch = self.free_name(&repository, branch)?;
-        let signer = self.signer(&identity.committer)?;
-
         let words = |e: git2::Error| self.fault("the commit could not be written", &e);
         let tree = updated(&repository, root, &writes).map_err(words)?;
         if tree == root {
@@ -94,24 +92,12 @@ impl Mirror {
             );
         }
         let message = git2::message_prettify(message, None).map_err(words)?;
-        let text = (|| {
-            let (author, committer) = (
-                identity.author.signature()?,
-                identity.committer.signature()?,
-            );
-            let tree = repository.find_tree(tree)?;
-            repository.commit_create_buffer(&author, &committer, &message, &tree, &[&parent])
-        })()
-        .map_err(words)?;
-        let text = String::from_utf8_lossy(&text).into_owned();
-        let signature = signer.as_ref().map(|s| self.sign(s, &text)).transpose()?;
-        let id = match &signature {
-            Some(signature) => repository.commit_signed(&text, signature, None),
-            None => repository
-                .odb()
-                .and_then(|odb| odb.write(git2::ObjectType::Commit, text.as_bytes())),
-        }
-        .map_err(words)?;
+        let hooks = self.commit_hooks(&repository);
+        let id = if hooks.is_empty() {
+            self.write_commit(&repository, tree, &parent, &message, identity)?
+        } else {
+            self.commit_with_hooks(&repository, (parent.id(), tree), &message, identity)?
+        };
         repository
             .reference(
                 &format!("refs/heads/{branch}"),
@@ -120,13 +106,53 @@ impl Mirror {
                 "gitops-tui: backfill",
             )
             .map_err(|e| self.fault(format!("branch `{branch}` could not be made"), &e))?;
+        let through = |hooks: &[&str]| {
+            format!(
+                "made by `git commit`, which ran the hooks {}",
+                hooks.join(", ")
+            )
+        };
         Ok(Commit {
             id: id.to_string(),
             branch,
             files,
-            signed: signature.is_some(),
-            notes: self.skipped_hooks(&repository),
+            signed: repository.extract_signature(&id, None).is_ok(),
+            notes: if hooks.is_empty() {
+                vec![]
+            } else {
+                vec![through(&hooks)]
+            },
         })
+    }
+
+    /// Writes a commit's object, signed where the configuration says so.
+    fn write_commit(
+        &self,
+        repository: &Repository,
+        tree: Oid,
+        parent: &git2::Commit<'_>,
+        message: &str,
+        identity: &Identity,
+    ) -> Result<Oid, Fault> {
+        let words = |e: git2::Error| self.fault("the commit could not be written", &e);
+        let signer = self.signer(&identity.committer)?;
+        let text = (|| {
+            let (author, committer) = (
+                identity.author.signature()?,
+                identity.committer.signature()?,
+            );
+            let tree = repository.find_tree(tree)?;
+            repository.commit_create_buffer(&author, &committer, message, &tree, &[parent])
+        })()
+        .map_err(words)?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        match signer {
+            Some(signer) => repository.commit_signed(&text, &self.sign(&signer, &text)?, None),
+            None => repository
+                .odb()
+                .and_then(|odb| odb.write(git2::ObjectType::Commit, text.as_bytes())),
+        }
+        .map_err(words)
     }
 
     /// Finds what an edit really changes, or the reason to refuse it.
@@ -254,27 +280,6 @@ impl Mirror {
         );
         asked.is_ok_and(|o| o.success)
     }
-
-    /// Lists the commit hooks that git would have run: they look at a working tree, which this commit never has.
-    fn skipped_hooks(&self, repository: &Repository) -> Vec<String> {
-        let folder = self
-            .access()
-            .config_path(self.dir(), "core.hooksPath")
-            .map_or_else(
-                || repository.commondir().join("hooks"),
-                |path| repository.path().join(path),
-            );
-        [
-            "pre-commit",
-            "prepare-commit-msg",
-            "commit-msg",
-            "post-commit",
-        ]
-        .iter()
-        .filter(|name| is_executable(&folder.join(name)))
-        .map(|name| format!("the {name} hook did not run: this commit has no working tree"))
-        .collect()
-    }
 }
 
 /// One entry of the new tree.
@@ -340,18 +345,6 @@ fn extensions(repository: &Repository) -> Result<Vec<(String, String)>, git2::Er
         found.push((name, value));
     }
     Ok(found)
-}
-
-#[cfg(unix)]
-fn is_executable(path: &std::path::Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    path.metadata()
-        .is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(path: &std::path::Path) -> bool {
-    path.is_file()
 }
 
 impl Mirror {

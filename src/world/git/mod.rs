@@ -17,6 +17,7 @@ mod child;
 mod commit;
 mod credentials;
 mod history;
+mod hooks;
 mod identity;
 mod mirror;
 mod push;

@@ -31,6 +31,8 @@ enum Outcome {
     Foreign(Oid),
     /// The server had the branch, and has it no more.
     Gone,
+    /// Our own pre-push hook said no.
+    Hook(Fault),
 }
 
 impl Mirror {
@@ -71,6 +73,7 @@ impl Mirror {
                 already: matches!(outcome, Ok(Outcome::Already)),
                 messages,
             }),
+            Ok(Outcome::Hook(fault)) => Err(fault),
             Ok(Outcome::Refused(words)) => {
                 let hint =
                     format!("{kept}; push it under another name, or ask who guards this one");
@@ -144,6 +147,9 @@ fn send(
         (Some(theirs), seen) if seen != Some(theirs) => return Ok(Outcome::Foreign(theirs)),
         (None, Some(_)) => return Ok(Outcome::Gone),
         _ => {}
+    }
+    if let Err(fault) = mirror.before_push(repository, branch, (local, theirs), &url.shown()) {
+        return Ok(Outcome::Hook(fault));
     }
     let refusal = RefCell::new(None);
     let mut callbacks = RemoteCallbacks::new();

@@ -188,7 +188,7 @@ fn without_terminal(access: &Access, program: &str) -> Command {
     command
 }
 
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::File::create(path)?.write_all(text.as_bytes())
 }
 

@@ -268,3 +268,116 @@ fn the_users_clone_keeps_its_index_and_its_dirt() {
         "no remote to fetch"
     );
 }
+
+/// A clone with one commit, and hooks as given.
+#[cfg(unix)]
+fn hooked(sandbox: &Sandbox, hooks: &[(&str, &str)]) -> (Mirror, String) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (url, base) = sandbox.origin(&[("a.yaml", "a: 1\n"), ("b", "b")]);
+    let path = sandbox.path("clone");
+    Repository::clone(&url, &path).unwrap();
+    for (name, script) in hooks {
+        let hook = path.join(".git/hooks").join(name);
+        std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        std::fs::write(&hook, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    (Mirror::of_clone(&path, &sandbox.access()).unwrap(), base)
+}
+
+#[cfg(unix)]
+#[test]
+fn hooks_are_honoured_and_the_users_tree_is_not_touched() {
+    let sandbox = Sandbox::new();
+    if !sandbox.access().has_program() {
+        eprintln!("skipped: git is not installed");
+        return;
+    }
+    let (mirror, base) = hooked(
+        &sandbox,
+        &[
+            (
+                "pre-commit",
+                "cat a.yaml b > \"$HOME/seen\"; git diff --cached --name-only >> \"$HOME/seen\"",
+            ),
+            ("commit-msg", "echo \"Reviewed-by: hook\" >> \"$1\""),
+            ("post-checkout", "echo ran > \"$HOME/checkout\""),
+            (
+                "pre-push",
+                "cat > \"$HOME/pushed\"; case $(cat \"$HOME/pushed\") in *no/*) echo not this one; exit 1;; esac",
+            ),
+        ],
+    );
+    let clone = sandbox.path("clone");
+    std::fs::write(clone.join("b"), "dirty").unwrap();
+    let index = std::fs::read(clone.join(".git/index")).unwrap();
+    let edits = [edit("a.yaml", "a: 1\n", "a: 2\n")];
+    let made = mirror
+        .commit(&base, "yes/x", &edits, "subject\n\n# kept", &somebody())
+        .unwrap();
+    assert!(made.notes[0].contains("pre-commit, commit-msg"), "{made:?}");
+    assert_eq!(
+        std::fs::read_to_string(sandbox.path("home/seen")).unwrap(),
+        "a: 2\nba.yaml\n"
+    );
+    let info = mirror.info(&made.id).unwrap();
+    assert_eq!(
+        (info.author.as_str(), info.time, info.parents),
+        ("Ada", 1_700_000_100, vec![base.clone()])
+    );
+    assert_eq!(info.body, "# kept\nReviewed-by: hook");
+    assert!(!sandbox.path("home/checkout").exists());
+    assert_eq!(std::fs::read_to_string(clone.join("b")).unwrap(), "dirty");
+    assert_eq!(std::fs::read(clone.join(".git/index")).unwrap(), index);
+    assert_eq!(mirror.resolve("HEAD").unwrap(), base);
+    let left = std::fs::read_dir(clone.join(".git/worktrees")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "the worktree is taken away");
+
+    mirror.push("yes/x").unwrap();
+    let pushed = std::fs::read_to_string(sandbox.path("home/pushed")).unwrap();
+    assert_eq!(
+        pushed,
+        format!(
+            "refs/heads/yes/x {} refs/heads/yes/x {}\n",
+            made.id,
+            "0".repeat(40)
+        )
+    );
+    mirror
+        .commit(&base, "no/x", &edits, "m", &somebody())
+        .unwrap();
+    let fault = mirror.push("no/x").unwrap_err();
+    assert_eq!(
+        (fault.kind, fault.causes[0].as_str()),
+        (FaultKind::Refused, "not this one")
+    );
+
+    let without = Mirror::of_clone(&clone, &sandbox.access().without_program()).unwrap();
+    let fault = without
+        .commit(&base, "z", &edits, "m", &somebody())
+        .unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Refused, "refused, not skipped");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hook_that_refuses_or_rewrites_leaves_no_branch() {
+    for (script, word) in [
+        ("echo secrets found >&2; exit 1", "secrets found"),
+        ("echo c >> a.yaml; git add a.yaml", "not proven"),
+    ] {
+        let sandbox = Sandbox::new();
+        if !sandbox.access().has_program() {
+            eprintln!("skipped: git is not installed");
+            return;
+        }
+        let (mirror, base) = hooked(&sandbox, &[("pre-commit", script)]);
+        let edits = [edit("a.yaml", "a: 1\n", "a: 2\n")];
+        let fault = mirror
+            .commit(&base, "x", &edits, "m", &somebody())
+            .unwrap_err();
+        assert_eq!(fault.kind, FaultKind::Refused);
+        assert!(fault.causes[0].contains(word), "{fault:?}");
+        assert!(mirror.resolve("refs/heads/x").is_err());
+    }
+}

@@ -277,22 +277,13 @@ impl Flux {
             );
             return self.finish(app, &revision, &says, None, None);
         }
-        let commit = revision.rsplit(':').next().unwrap_or_default();
-        let rendered = self
-            .repository
-            .files(commit)
-            .map_err(|fault| fault.to_string())
-            .and_then(|files| {
-                render::render(&files, app["spec"]["path"].as_str().unwrap_or_default())
-            });
-        let rendered = match rendered {
-            Ok(rendered) => rendered,
+        let (mut objects, digest) = match self.render(app, &revision) {
+            Ok(rendered) => prepare(rendered, app),
             Err(message) => {
                 let says = Verdict::failed("BuildFailed", message);
                 return self.finish(app, &revision, &says, None, None);
             }
         };
-        let (mut objects, digest) = prepare(rendered, app);
         objects.sort_by_key(stage);
         let inventory: Vec<Value> = objects.iter().map(entry).collect();
         for object in &objects {
@@ -316,6 +307,22 @@ impl Flux {
             message: format!("Applied revision: {revision}"),
         };
         self.finish(app, &revision, &says, Some(inventory), Some(digest));
+    }
+
+    fn render(&self, app: &Value, revision: &str) -> Result<Rendered, String> {
+        let commit = revision.rsplit(':').next().unwrap_or_default();
+        let files = self
+            .repository
+            .files(commit)
+            .map_err(|fault| fault.to_string())?;
+        render::render(&files, app["spec"]["path"].as_str().unwrap_or_default())
+    }
+
+    /// Returns what an app's source says now.
+    #[cfg(test)]
+    pub(super) fn desired(&self, app: &Value) -> Result<Vec<Value>, String> {
+        let revision = self.artifact(app).unwrap_or_default();
+        Ok(prepare(self.render(app, &revision)?, app).0)
     }
 
     /// Returns the first dependency that is not ready.

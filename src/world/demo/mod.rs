@@ -10,6 +10,8 @@ mod assets;
 mod clock;
 mod controllers;
 mod flux;
+#[cfg(test)]
+mod judged;
 mod render;
 mod repository;
 mod story;

@@ -1,0 +1,77 @@
+//! The story, judged by the product: rendering and comparing every app finds what was planted, and nothing else.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::flux::{Flux, known};
+use super::{Demo, flux};
+use crate::domain::drift::{Comparison, Engine, FieldStatus, Verdict, compare};
+use crate::domain::object::{Desired, ObjectId, Origins};
+
+/// Returns a line for each difference that is not hidden: object, path, status, verdict, owners.
+fn lines(demo: &Demo, context: usize, app: &Value, engine: Engine, objects: Vec<Value>) -> Vec<String> {
+    let cluster = &demo.clusters[context];
+    let desired: Vec<Desired> = objects
+        .into_iter()
+        .map(|value| Desired {
+            id: ObjectId::of(&value).unwrap(),
+            value,
+            origins: Origins::default(),
+            secret_routes: std::collections::BTreeSet::default(),
+        })
+        .collect();
+    let live: Vec<Value> = desired
+        .iter()
+        .filter_map(|d| known(&d.value))
+        .filter_map(|(kind, namespace, name)| cluster.get(kind, namespace.as_deref(), &name))
+        .map(Arc::unwrap_or_clone)
+        .collect();
+    let drift = compare(&Comparison {
+        engine,
+        app: None,
+        app_object: Some(app),
+        settings: None,
+        desired: &desired,
+        live: &live,
+        inventory: &[],
+        unreadable: &[],
+        problems: &[],
+        definitions: &[],
+    });
+    let mut lines = vec![];
+    for object in &drift.objects {
+        if object.fields.is_empty() && object.state.word() != "in-sync" {
+            lines.push(format!("{} {}", object.id, object.state.word()));
+        }
+        for field in &object.fields {
+            let shown = field.verdict != Verdict::Noise && field.status != FieldStatus::ExtraForeign;
+            let owners: Vec<&str> = field.owners.iter().map(|o| o.manager.as_str()).collect();
+            if shown {
+                let (status, verdict) = (field.status.word(), field.verdict.word());
+                lines.push(format!("{} {} {status} {verdict} {}", object.id, field.path, owners.join(",")));
+            }
+        }
+    }
+    lines
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_planted_is_found_and_nothing_else() {
+    let demo = Demo::start("2026-03-04T03:07:00Z".parse().unwrap()).unwrap();
+    let mut found = vec![];
+    for context in [0, 1] {
+        let flux = Flux {
+            cluster: Arc::clone(&demo.clusters[context]),
+            repository: Arc::clone(&demo.repository),
+        };
+        for app in flux.all("Kustomization") {
+            let name = flux::place(&app).1;
+            if let Ok(objects) = flux.desired(&app) {
+                found.extend(lines(&demo, context, &app, Engine::Flux, objects).into_iter().map(|l| format!("{name}: {l}")));
+            }
+        }
+    }
+    println!("{found:#?}");
+    panic!();
+}

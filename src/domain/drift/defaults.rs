@@ -239,6 +239,9 @@ fn stateful_set(spec: &mut Fields) {
         put(claims, "apiVersion", json!("v1"));
         put(claims, "kind", json!("PersistentVolumeClaim"));
         nested(claims, &["spec"], claim);
+        with(claims, "status", |status| {
+            put(status, "phase", json!("Pending"))
+        });
     });
     template(spec, true);
 }

@@ -111,6 +111,12 @@ impl Argo {
         Ok(Target { commit, objects })
     }
 
+    /// Returns what an Application's Git says now.
+    #[cfg(test)]
+    pub(super) fn desired(&self, app: &Value) -> Result<Vec<Value>, String> {
+        self.target(app, None).map(|target| target.objects)
+    }
+
     /// Returns the live objects that carry an Application's tracking id.
     fn tracked(&self, app: &str) -> Vec<Arc<Value>> {
         let mine = |object: &Arc<Value>| owner(object) == Some(app);

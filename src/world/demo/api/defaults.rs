@@ -55,7 +55,6 @@ pub(super) fn fill(kind: &Kind, object: &mut Value, live: Option<&Value>) {
                 .flat_map(|s| items(s, "volumeClaimTemplates"))
             {
                 quantities(&mut claim["spec"]["resources"]);
-                claim["status"] = json!({"phase": "Pending"});
             }
         }
     }

@@ -19,13 +19,13 @@ type Verdict = (AppState, Option<String>, Option<Timestamp>);
 impl App {
     /// Settles the state at `now`.
     pub fn settle(&mut self, now: Timestamp, settings: &Settings) {
-        let status = self.from_status(now, settings);
+        let status = self.by_status(now, *settings);
         let (state, cause, since) = self.with_drift(status);
         (self.state, self.cause, self.since) = (state, cause, since);
     }
 
     /// What the controller's own status says, without any comparison.
-    fn from_status(&self, now: Timestamp, settings: &Settings) -> Verdict {
+    fn by_status(&self, now: Timestamp, settings: Settings) -> Verdict {
         if self.deleting {
             return (
                 AppState::Progressing,
@@ -148,7 +148,6 @@ impl App {
         let compared = (drift.state, drift.cause.clone(), since);
         let edited = matches!(drift.state, AppState::Drifted | AppState::Both);
         match status.0 {
-            AppState::Failed => status,
             AppState::Progressing | AppState::Held => {
                 if edited {
                     compared
@@ -159,7 +158,7 @@ impl App {
             AppState::GitAhead if edited => {
                 (AppState::Both, drift.cause.clone().or(status.1), since)
             }
-            AppState::GitAhead => status,
+            AppState::GitAhead | AppState::Failed => status,
             AppState::Drifted => match drift.state {
                 AppState::InSync | AppState::AdditionsOnly => {
                     let said = status.1.unwrap_or_default();

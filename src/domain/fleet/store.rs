@@ -365,13 +365,12 @@ impl Fleet {
             }
             Change::Recovered { context, kind } => {
                 let entry = self.context_mut(&context);
-                match kind {
-                    Some(kind) => {
-                        if matches!(entry.kinds.get(&kind), Some(KindState::Degraded(_))) {
-                            entry.set_kind(kind, KindState::Listed);
-                        }
+                if let Some(kind) = kind {
+                    if matches!(entry.kinds.get(&kind), Some(KindState::Degraded(_))) {
+                        entry.set_kind(kind, KindState::Listed);
                     }
-                    None => (entry.state, entry.fault) = (ContextState::Ready, None),
+                } else {
+                    (entry.state, entry.fault) = (ContextState::Ready, None);
                 }
                 self.resettle(&context, kind, now, delta);
             }

@@ -31,8 +31,11 @@ fn ks(spec: Value, status: Value) -> Value {
 }
 
 fn merge(into: &mut Value, more: Value) {
-    for (key, value) in more.as_object().unwrap() {
-        into[key.as_str()] = value.clone();
+    let Value::Object(more) = more else {
+        panic!("an object");
+    };
+    for (key, value) in more {
+        into[key.as_str()] = value;
     }
 }
 

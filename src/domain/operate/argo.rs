@@ -62,7 +62,7 @@ pub(super) fn sync(
     let has = |word: &str| sync_options.iter().any(|o| o.eq_ignore_ascii_case(word));
     plan.destructive = !options.dry_run
         && (options.prune || options.force || has("Replace=true") || has("Force=true"));
-    operate(app, &object, actor, sync, &mut plan)?;
+    operate(app, &object, actor, &sync, &mut plan)?;
     Ok(plan)
 }
 
@@ -71,7 +71,7 @@ fn operate(
     app: &App,
     object: &Value,
     actor: &Actor,
-    sync: Map<String, Value>,
+    sync: &Map<String, Value>,
     plan: &mut Plan,
 ) -> Result<(), Fault> {
     let mut operation = json!({"initiatedBy": {"username": actor.name}, "sync": sync});
@@ -467,7 +467,7 @@ pub(super) fn rollback(
         "afterwards the app is OutOfSync with Git until somebody reverts the commit or syncs"
             .to_owned(),
     );
-    operate(app, &object, actor, sync, &mut plan)?;
+    operate(app, &object, actor, &sync, &mut plan)?;
     Ok(plan)
 }
 

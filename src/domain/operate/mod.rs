@@ -7,6 +7,8 @@
 mod argo;
 mod flux;
 mod revert;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use jiff::Timestamp;
@@ -167,6 +169,10 @@ pub struct Plan {
 }
 
 /// How to sync.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one flag of the command line"
+)]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SyncOptions {
     /// Flux: let the source fetch first.

@@ -258,7 +258,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn check(windows: Value, now: &str) -> Window {
+    fn check(windows: &Value, now: &str) -> Window {
         let project = json!({"spec": {"syncWindows": windows}});
         let app = json!({"spec": {"destination": {"namespace": "shop", "server": "https://kubernetes.default.svc"}}});
         manual(&project, &app, "web", now.parse().unwrap())
@@ -271,20 +271,20 @@ mod tests {
                 "manualSync": manual}])
         };
         assert!(matches!(
-            check(deny(false), "2026-01-01T22:30:00Z"),
+            check(&deny(false), "2026-01-01T22:30:00Z"),
             Window::Blocked(_)
         ));
-        assert_eq!(check(deny(true), "2026-01-01T22:30:00Z"), Window::Open);
-        assert_eq!(check(deny(false), "2026-01-01T23:00:00Z"), Window::Open);
-        assert_eq!(check(deny(false), "2026-01-01T21:59:59Z"), Window::Open);
+        assert_eq!(check(&deny(true), "2026-01-01T22:30:00Z"), Window::Open);
+        assert_eq!(check(&deny(false), "2026-01-01T23:00:00Z"), Window::Open);
+        assert_eq!(check(&deny(false), "2026-01-01T21:59:59Z"), Window::Open);
     }
 
     #[test]
     fn without_an_open_allow_window_nothing_goes() {
         let allow = json!([{"kind": "allow", "schedule": "0 9 * * mon-fri", "duration": "8h", "namespaces": ["shop"]}]);
-        assert_eq!(check(allow.clone(), "2026-01-05T10:00:00Z"), Window::Open);
+        assert_eq!(check(&allow, "2026-01-05T10:00:00Z"), Window::Open);
         assert!(matches!(
-            check(allow, "2026-01-04T10:00:00Z"),
+            check(&allow, "2026-01-04T10:00:00Z"),
             Window::Blocked(_)
         ));
     }
@@ -292,10 +292,10 @@ mod tests {
     #[test]
     fn other_apps_windows_and_unreadable_ones() {
         let other = json!([{"kind": "deny", "schedule": "* * * * *", "duration": "1h", "applications": ["api"]}]);
-        assert_eq!(check(other, "2026-01-05T10:00:00Z"), Window::Open);
+        assert_eq!(check(&other, "2026-01-05T10:00:00Z"), Window::Open);
         let odd = json!([{"kind": "deny", "schedule": "every day", "duration": "1h", "applications": ["*"]}]);
         assert!(matches!(
-            check(odd, "2026-01-05T10:00:00Z"),
+            check(&odd, "2026-01-05T10:00:00Z"),
             Window::Unclear(_)
         ));
     }

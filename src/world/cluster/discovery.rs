@@ -58,7 +58,14 @@ pub(super) fn escaped(text: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
                 out.push(char::from(byte));
             }
-            byte => out.push_str(&format!("%{byte:02X}")),
+            byte => {
+                out.push('%');
+                for half in [byte >> 4, byte & 15] {
+                    out.extend(
+                        char::from_digit(u32::from(half), 16).map(|c| c.to_ascii_uppercase()),
+                    );
+                }
+            }
         }
     }
     out

@@ -29,7 +29,7 @@ const OPEN: Duration = Duration::from_secs(30);
 /// The first and the longest pause.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(800), Duration::from_secs(30));
 /// How often a kind that is not installed, or that nobody may list, is looked for again.
-const LOOK_AGAIN: Duration = Duration::from_secs(120);
+const LOOK_AGAIN: Duration = Duration::from_mins(2);
 
 /// The receiver is gone: the watch ends.
 struct Closed;
@@ -414,7 +414,7 @@ impl Cluster {
                         version.clone_from(&bookmark.metadata.resource_version);
                     }
                     Ok(WatchEvent::Error(status)) if status.code == 410 => {
-                        end = Some(Ended::TooOld)
+                        end = Some(Ended::TooOld);
                     }
                     Ok(WatchEvent::Error(status)) => {
                         end = Some(Ended::Broken(fault::answered(

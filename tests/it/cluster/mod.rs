@@ -77,7 +77,7 @@ impl Watched {
     /// Applies what comes until `done` holds; panics when nothing comes for an hour (of paused time).
     async fn until(&mut self, done: impl Fn(&Fleet) -> bool) {
         while !done(&self.fleet) {
-            let batch = tokio::time::timeout(Duration::from_secs(3_600), self.changes.recv())
+            let batch = tokio::time::timeout(Duration::from_hours(1), self.changes.recv())
                 .await
                 .unwrap_or_else(|_| panic!("nothing comes any more: {}", self.shown()))
                 .unwrap();
@@ -281,7 +281,7 @@ async fn an_expired_page_leads_to_a_fresh_list_and_never_to_half_of_one() {
     let item = |i: usize| {
         json!({"metadata": {"name": format!("app-{i:05}"), "namespace": "argocd", "resourceVersion": i.to_string()},
             "spec": {"source": {"repoURL": "https://git.example.test/r.git", "path": "a"}},
-            "status": {"sync": {"status": if i % 10 == 0 { "OutOfSync" } else { "Synced" }, "revision": "a"},
+            "status": {"sync": {"status": if i.is_multiple_of(10) { "OutOfSync" } else { "Synced" }, "revision": "a"},
                 "history": [{"id": 0, "revision": "a"}]}})
     };
     let page = |from: usize| {

@@ -63,11 +63,14 @@ fn permit() -> Permit {
 }
 
 fn patched(path: &str, body: Value) -> Value {
-    json!({"method": "PATCH", "path": path, "status": 200, "body": body})
+    let mut route = json!({"method": "PATCH", "path": path, "status": 200});
+    route["body"] = body;
+    route
 }
 
 fn seen(path: &str, times: Option<u64>, body: Value) -> Value {
-    let mut route = json!({"method": "GET", "path": path, "status": 200, "body": body});
+    let mut route = json!({"method": "GET", "path": path, "status": 200});
+    route["body"] = body;
     if let Some(times) = times {
         route["times"] = json!(times);
     }
@@ -151,8 +154,8 @@ async fn a_flux_sync_has_succeeded_only_when_a_new_pass_is_seen() {
     let done = cluster.perform(&plan, permit(), false).await;
     let mut told = vec![];
     let end = cluster
-        .watch_result(&plan, &done, Duration::from_secs(60), |p| {
-            told.push(p.message)
+        .watch_result(&plan, &done, Duration::from_mins(1), |p| {
+            told.push(p.message);
         })
         .await;
     assert_eq!(end.unwrap(), "Applied");
@@ -174,7 +177,7 @@ async fn a_flux_sync_that_fails_says_why_and_one_that_never_ends_is_left() {
     );
     let done = one.perform(&plan, permit(), false).await;
     let end = one
-        .watch_result(&plan, &done, Duration::from_secs(60), |_| {})
+        .watch_result(&plan, &done, Duration::from_mins(1), |_| {})
         .await;
     assert_eq!(end.unwrap_err().sentence, "build failed");
     let (_, two) = cluster(
@@ -183,7 +186,7 @@ async fn a_flux_sync_that_fails_says_why_and_one_that_never_ends_is_left() {
     );
     let done = two.perform(&plan, permit(), false).await;
     let end = two
-        .watch_result(&plan, &done, Duration::from_secs(60), |_| {})
+        .watch_result(&plan, &done, Duration::from_mins(1), |_| {})
         .await;
     assert_eq!(end.unwrap_err().kind, FaultKind::Timeout);
 }
@@ -226,7 +229,7 @@ async fn argo_end(states: Vec<Value>) -> Result<String, String> {
     let plan = argo_sync();
     let done = cluster.perform(&plan, permit(), false).await;
     cluster
-        .watch_result(&plan, &done, Duration::from_secs(60), |_| {})
+        .watch_result(&plan, &done, Duration::from_mins(1), |_| {})
         .await
         .map_err(|fault| fault.sentence)
 }
@@ -298,7 +301,7 @@ async fn a_refresh_is_done_when_its_annotation_is_gone() {
     .unwrap();
     let done = cluster.perform(&plan, permit(), false).await;
     let end = cluster
-        .watch_result(&plan, &done, Duration::from_secs(60), |_| {})
+        .watch_result(&plan, &done, Duration::from_mins(1), |_| {})
         .await;
     assert_eq!(end.unwrap(), "compared: OutOfSync");
 }

@@ -100,7 +100,7 @@ fn lost(before: &[u8], after: &[u8]) -> usize {
 #[test]
 fn every_value_of_hostile_documents_can_be_edited_or_is_refused_by_name() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/yaml/documents.jsonl");
-    let (mut done, mut shared, mut refused) = (0, 0, vec![]);
+    let (mut done, mut refused) = (0, vec![]);
     let values = [
         json!("new"),
         json!("yes"),
@@ -157,7 +157,7 @@ fn every_value_of_hostile_documents_can_be_edited_or_is_refused_by_name() {
                         assert!(lost(text.as_bytes(), &after) <= allowed, "{text}\n{edit:?}");
                     }
                 }
-                Err(EditError::Shared { .. }) => shared += 1,
+                Err(EditError::Shared { .. }) => {}
                 Err(error) => refused.push(format!("{error}\n{text}\n{edit:?}")),
             }
         }

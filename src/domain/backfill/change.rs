@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::domain::render::{EntryKind, Tree};
 use crate::domain::yaml::edit::{Edit, EditError, apply};
-use crate::domain::yaml::{Dialect, Document, Route, RouteStep, parse};
+use crate::domain::yaml::{Dialect, Document, Node, Route, RouteStep, parse};
 
 use super::edited::Edited;
 
@@ -112,7 +112,7 @@ fn edit_inside(
 ) -> Result<Edit, Refusal> {
     let text = document
         .and_then(|document| document.at(outer))
-        .and_then(|node| node.text())
+        .and_then(Node::text)
         .ok_or_else(|| {
             Refusal::new(
                 format!("{file} has no inline patch at {outer}"),

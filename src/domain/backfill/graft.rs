@@ -50,6 +50,10 @@ fn missing(node: &Value, parent: Route, rest: &[PathStep], value: &Value) -> Opt
             let len = node.as_array().map_or(0, Vec::len);
             (RouteStep::Index(len), with_keys(keys, nest(rest, value)?))
         }
+        PathStep::Value(_) | PathStep::Index(_) if rest.is_empty() => {
+            let len = node.as_array().map_or(0, Vec::len);
+            (RouteStep::Index(len), value.clone())
+        }
         PathStep::Index(_) | PathStep::Value(_) => return None,
     };
     Some(Edit::Insert { parent, at, value })
@@ -106,13 +110,12 @@ pub(super) fn pointer(object: &Value, path: &FieldPath) -> Option<String> {
     }
     match last {
         PathStep::Key(key) => push(key),
-        step => match FieldPath(vec![step.clone()])
-            .route_in(parent.get(object)?)?
-            .0
-            .first()?
-        {
-            RouteStep::Index(index) => push(&index.to_string()),
-            RouteStep::Key(key) => push(key),
+        step => match FieldPath(vec![step.clone()]).route_in(parent.get(object)?) {
+            Some(route) => match route.0.first()? {
+                RouteStep::Index(index) => push(&index.to_string()),
+                RouteStep::Key(key) => push(key),
+            },
+            None => push("-"),
         },
     }
     Some(pointer)

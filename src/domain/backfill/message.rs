@@ -1,5 +1,7 @@
 //! The commit message: what was accepted, from what to what, whose hand it was, and the trailers that tools read.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use crate::domain::text::clean_line;
@@ -44,23 +46,21 @@ impl Message<'_> {
         for (accepted, hand) in self.accepted {
             let wish = &accepted.wish;
             let field = line(&wish.path.to_string());
-            out.push_str(&format!("{}\n  {field}\n", line(&wish.object.to_string())));
-            out.push_str(&format!(
-                "    from {}\n    to   {}\n",
+            let _ = writeln!(out, "{}\n  {field}", line(&wish.object.to_string()));
+            let _ = writeln!(
+                out,
+                "    from {}\n    to   {}",
                 shown(wish.from.as_ref()),
                 shown(wish.to.as_ref())
-            ));
-            out.push_str(&format!("    in   {}\n", line(&accepted.place)));
+            );
+            let _ = writeln!(out, "    in   {}", line(&accepted.place));
             if let Some(hand) = hand {
                 let time = hand
                     .time
                     .as_deref()
                     .map(|time| format!(" at {}", line(time)))
                     .unwrap_or_default();
-                out.push_str(&format!(
-                    "    live change by {}{time}\n",
-                    line(&hand.manager)
-                ));
+                let _ = writeln!(out, "    live change by {}{time}", line(&hand.manager));
             }
             out.push('\n');
             trailers.push(("Drift-Object", line(&wish.object.to_string())));

@@ -43,6 +43,7 @@ pub fn plan(tree: &dyn Tree, app: &App<'_>, wishes: &[Wish], others: &[Other<'_>
     let mut planner = Planner {
         app,
         before: &before,
+        current: None,
         shared: &shared,
         tree: Edited::new(tree),
         accepted: vec![],
@@ -50,16 +51,14 @@ pub fn plan(tree: &dyn Tree, app: &App<'_>, wishes: &[Wish], others: &[Other<'_>
         wishes,
         notes: BTreeSet::new(),
     };
-    for wish in wishes {
-        if let Err(refusal) = planner.take(wish) {
-            planner.refused.push(Refused {
-                wish: wish.clone(),
-                reason: refusal.reason,
-                hint: refusal.hint,
-            });
+    if wishes.len() < 2 || !planner.take_all() {
+        for wish in wishes {
+            if let Err(refusal) = planner.take(wish) {
+                planner.refuse(wish, refusal);
+            }
         }
     }
-    planner.finish(&shared)
+    planner.finish()
 }
 
 /// The other apps, rendered once before anything is edited.
@@ -111,6 +110,8 @@ impl<'a> Shared<'a> {
 struct Planner<'a, 't> {
     app: &'a App<'a>,
     before: &'a Rendered,
+    /// The rendering with what is accepted so far.
+    current: Option<Rendered>,
     shared: &'a Shared<'a>,
     tree: Edited<'t>,
     accepted: Vec<Accepted>,
@@ -119,36 +120,116 @@ struct Planner<'a, 't> {
     notes: BTreeSet<String>,
 }
 
-impl Planner<'_, '_> {
-    /// Fulfils one wish on the tree, or says why not.
-    fn take(&mut self, wish: &Wish) -> Result<(), Refusal> {
-        let desired = self
-            .before
-            .objects
+impl<'t> Planner<'_, 't> {
+    fn refuse(&mut self, wish: &Wish, refusal: Refusal) {
+        self.refused.push(Refused {
+            wish: wish.clone(),
+            reason: refusal.reason,
+            hint: refusal.hint,
+        });
+    }
+
+    /// Returns the object as it renders with what is accepted so far, and so with the places of its fields.
+    fn desired(&self, wish: &Wish) -> Option<Desired> {
+        if let Some(current) = &self.current {
+            return Pairs::new(self.before, current)
+                .after(&wish.object)
+                .cloned();
+        }
+        let mut objects = self.before.objects.iter();
+        objects
+            .find(|desired| desired.id.same_object(&wish.object))
+            .cloned()
+    }
+
+    /// Tries the best place of every wish with one rendering; leaves all as it was where that does not prove.
+    fn take_all(&mut self) -> bool {
+        let start = self.tree.clone();
+        for wish in self.wishes {
+            let taken = self.first_place(wish).and_then(|candidate| {
+                let mut tree = self.tree.clone();
+                candidate.apply(&mut tree)?;
+                Ok((candidate, tree))
+            });
+            match taken {
+                Ok((candidate, tree)) => {
+                    self.tree = tree;
+                    self.accept(wish, candidate);
+                }
+                Err(refusal) if refusal.is_final => self.refuse(wish, refusal),
+                Err(_) => {
+                    self.reset(start);
+                    return false;
+                }
+            }
+        }
+        let after = (self.app.render)(&self.tree);
+        let pairs = Pairs::new(self.before, &after);
+        let accepted: Vec<Wish> = self
+            .accepted
             .iter()
-            .find(|desired| desired.id.same_object(&wish.object));
-        refuse::by_field(wish, desired)?;
-        let desired = desired.ok_or_else(|| {
-            Refusal::new(
+            .map(|accepted| accepted.wish.clone())
+            .collect();
+        let holds = !pairs.problems_grew()
+            && accepted.iter().all(|wish| pairs.holds(wish))
+            && pairs.moves(&accepted).is_empty();
+        if holds {
+            self.note(&pairs);
+            self.current = Some(after);
+        } else {
+            self.reset(start);
+        }
+        holds
+    }
+
+    fn reset(&mut self, tree: Edited<'t>) {
+        self.tree = tree;
+        self.accepted.clear();
+        self.refused.clear();
+    }
+
+    fn accept(&mut self, wish: &Wish, candidate: Candidate) {
+        self.accepted.push(Accepted {
+            wish: wish.clone(),
+            place: candidate.place,
+        });
+    }
+
+    fn first_place(&self, wish: &Wish) -> Result<Candidate, Refusal> {
+        let desired = self.allowed(wish)?;
+        let first = self.candidates(wish, &desired).into_iter().next();
+        first.unwrap_or_else(|| Err(unknown_place()))
+    }
+
+    /// Returns the wish's object, where the wish may be answered at all.
+    fn allowed(&self, wish: &Wish) -> Result<Desired, Refusal> {
+        let desired = self.desired(wish);
+        refuse::by_field(wish, desired.as_ref())?;
+        desired.ok_or_else(|| {
+            Refusal::last(
                 "Git does not render this object",
                 "add its manifest to Git by hand",
             )
-        })?;
+        })
+    }
+
+    /// Fulfils one wish on the tree, or says why not.
+    fn take(&mut self, wish: &Wish) -> Result<(), Refusal> {
+        let desired = self.allowed(wish)?;
         let mut why = None;
-        for candidate in self.candidates(wish, desired) {
+        for candidate in self.candidates(wish, &desired) {
             let tried = candidate.and_then(|candidate| {
                 let mut tree = self.tree.clone();
                 candidate.apply(&mut tree)?;
-                self.prove(wish, &tree)?;
-                Ok((candidate, tree))
+                let after = self.prove(wish, &tree)?;
+                Ok((candidate, tree, after))
             });
             match tried {
-                Ok((candidate, tree)) => {
+                Ok((candidate, tree, after)) => {
+                    self.note(&Pairs::new(self.before, &after));
                     self.tree = tree;
-                    self.accepted.push(Accepted {
-                        wish: wish.clone(),
-                        place: candidate.place,
-                    });
+                    self.current = Some(after);
+                    self.accept(wish, candidate);
                     return Ok(());
                 }
                 // The first place is where the value is decided: its reason is the one to tell.
@@ -158,12 +239,15 @@ impl Planner<'_, '_> {
                 }
             }
         }
-        Err(why.unwrap_or_else(|| {
-            Refusal::new(
-                "no file of the repository is known to decide this field",
-                "edit the repository by hand",
+        Err(why.unwrap_or_else(unknown_place))
+    }
+
+    fn note(&mut self, pairs: &Pairs<'_>) {
+        self.notes.extend(pairs.renamed().iter().map(|(old, new)| {
+            format!(
+                "{old} becomes {new}: its name follows its content, so what uses it rolls out again"
             )
-        }))
+        }));
     }
 
     /// Lists the places to try, best first.
@@ -229,7 +313,7 @@ impl Planner<'_, '_> {
     }
 
     /// Renders the edited tree again: the wish and all accepted ones hold, and nothing else moved.
-    fn prove(&mut self, wish: &Wish, tree: &Edited<'_>) -> Result<(), Refusal> {
+    fn prove(&self, wish: &Wish, tree: &Edited<'_>) -> Result<Rendered, Refusal> {
         let after = (self.app.render)(tree);
         let pairs = Pairs::new(self.before, &after);
         let by_hand = "edit the repository by hand";
@@ -269,17 +353,12 @@ impl Planner<'_, '_> {
                 by_hand,
             ));
         }
-        for (old, new) in pairs.renamed() {
-            self.notes.insert(format!(
-                "{old} becomes {new}: its name follows its content, so what uses it rolls out again"
-            ));
-        }
-        Ok(())
+        Ok(after)
     }
 
-    fn finish(mut self, shared: &Shared<'_>) -> Plan {
-        let after = (self.app.render)(&self.tree);
-        let pairs = Pairs::new(self.before, &after);
+    fn finish(mut self) -> Plan {
+        let current = self.current.take();
+        let pairs = Pairs::new(self.before, current.as_ref().unwrap_or(self.before));
         let accepted_wishes: Vec<Wish> = self
             .accepted
             .iter()
@@ -290,7 +369,7 @@ impl Planner<'_, '_> {
             .filter(|wish| pairs.holds(wish))
             .count();
         let moved = pairs.moves(&accepted_wishes).len() + (accepted_wishes.len() - agree);
-        let also_changes = shared.changes(&self.tree);
+        let also_changes = self.shared.changes(&self.tree);
         let mut files = self.tree.edits().unwrap_or_default();
         files.sort_by(|a, b| a.path.cmp(&b.path));
         if moved > 0 {
@@ -312,6 +391,13 @@ impl Planner<'_, '_> {
             notes: self.notes.into_iter().collect(),
         }
     }
+}
+
+fn unknown_place() -> Refusal {
+    Refusal::new(
+        "no file of the repository is known to decide this field",
+        "edit the repository by hand",
+    )
 }
 
 /// Tells whether a wish is about a selector or the labels that it needs.

@@ -20,7 +20,7 @@ pub(super) struct Move {
 
 /// Two renderings of one app, their objects paired.
 pub(super) struct Pairs<'r> {
-    pairs: Vec<(&'r Desired, &'r Desired)>,
+    both: Vec<(&'r Desired, &'r Desired)>,
     gone: Vec<&'r Desired>,
     come: Vec<&'r Desired>,
     /// Old and new names of objects whose name carries a hash of their content.
@@ -54,7 +54,7 @@ impl<'r> Pairs<'r> {
             .iter()
             .any(|fault| !known.contains(&fault.to_string()));
         Self {
-            pairs,
+            both: pairs,
             gone,
             come: rest,
             renamed,
@@ -69,7 +69,7 @@ impl<'r> Pairs<'r> {
 
     /// Returns the object afterwards, by its identity before.
     pub(super) fn after(&self, id: &ObjectId) -> Option<&'r Desired> {
-        self.pairs
+        self.both
             .iter()
             .find(|(old, _)| old.id.same_object(id))
             .map(|(_, new)| *new)
@@ -90,7 +90,7 @@ impl<'r> Pairs<'r> {
                 path: FieldPath::default(),
             });
         }
-        for (old, new) in &self.pairs {
+        for (old, new) in &self.both {
             let mut paths = vec![];
             self.compare(
                 Some(&old.value),

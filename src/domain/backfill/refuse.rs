@@ -18,13 +18,13 @@ pub(super) fn by_field(wish: &Wish, desired: Option<&Desired>) -> Result<(), Ref
         .collect();
     match keys[..] {
         [] => {
-            return Err(Refusal::new(
+            return Err(Refusal::last(
                 "whole objects are not accepted field by field",
                 "add or remove the manifest by hand",
             ));
         }
         ["apiVersion" | "kind", ..] | ["metadata", "name" | "namespace"] => {
-            return Err(Refusal::new(
+            return Err(Refusal::last(
                 "the field says who the object is: another value is another object",
                 "rename it in Git by hand",
             ));
@@ -36,7 +36,7 @@ pub(super) fn by_field(wish: &Wish, desired: Option<&Desired>) -> Result<(), Ref
             | "selfLink",
             ..,
         ] => {
-            return Err(Refusal::new(
+            return Err(Refusal::last(
                 "the field belongs to the API server",
                 "leave it out of Git",
             ));
@@ -49,7 +49,7 @@ pub(super) fn by_field(wish: &Wish, desired: Option<&Desired>) -> Result<(), Ref
         route.is_some_and(|route| desired.holds_secret(&route))
     });
     if is_secret || holds_secret {
-        return Err(Refusal::new(
+        return Err(Refusal::last(
             "a Secret's value must not be committed in clear",
             "change it where the secret is kept: `sops edit`, a SealedSecret or the external store",
         ));
@@ -61,7 +61,7 @@ pub(super) fn by_field(wish: &Wish, desired: Option<&Desired>) -> Result<(), Ref
 pub(super) fn by_origin(origin: &Origin) -> Result<(), Refusal> {
     match origin.home {
         Home::AppSpec => {
-            return Err(Refusal::new(
+            return Err(Refusal::last(
                 format!(
                     "the value is set in the app's own object ({})",
                     origin.route
@@ -70,13 +70,13 @@ pub(super) fn by_origin(origin: &Origin) -> Result<(), Refusal> {
             ));
         }
         Home::Derived => {
-            return Err(Refusal::new(
+            return Err(Refusal::last(
                 "the value is made while rendering (a hash, a tracking label, a default): it has no place in Git",
                 "revert it, or except it",
             ));
         }
         Home::Cluster => {
-            return Err(Refusal::new(
+            return Err(Refusal::last(
                 format!(
                     "the value is kept in an object of the cluster ({})",
                     origin.file
@@ -87,36 +87,36 @@ pub(super) fn by_origin(origin: &Origin) -> Result<(), Refusal> {
         Home::Repository | Home::Remote => {}
     }
     match &origin.step {
-        Step::Namespace => Err(Refusal::new(
+        Step::Namespace => Err(Refusal::last(
             "the value is made by the namespace transformer",
             "change `namespace` by hand: it moves every object",
         )),
-        Step::Name => Err(Refusal::new(
+        Step::Name => Err(Refusal::last(
             "the name is made by a prefix or suffix",
             "change it by hand",
         )),
-        Step::Reference => Err(Refusal::new(
+        Step::Reference => Err(Refusal::last(
             "the value follows the name of another object",
             "accept the change of that object instead",
         )),
-        Step::Replacement => Err(Refusal::new(
+        Step::Replacement => Err(Refusal::last(
             format!(
                 "the value is copied by a replacement ({}:{})",
                 origin.file, origin.line
             ),
             "change the replacement's source field",
         )),
-        Step::Substitution(variable) => Err(Refusal::new(
+        Step::Substitution(variable) => Err(Refusal::last(
             format!(
                 "the value comes from the variable ${{{variable}}}, which other places may use"
             ),
             format!("change {variable} where Flux takes it from, or set the field by a patch"),
         )),
-        Step::Tracking => Err(Refusal::new(
+        Step::Tracking => Err(Refusal::last(
             "the controller sets this label itself",
             "leave it out of Git",
         )),
-        Step::Helm => Err(Refusal::new(
+        Step::Helm => Err(Refusal::last(
             "the value comes out of a Helm template",
             "change the release's values",
         )),

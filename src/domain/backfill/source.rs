@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::object::{Desired, Origin, PathStep, Step};
+use crate::domain::object::{Desired, FieldPath, Origin, PathStep, Step};
 use crate::domain::render::Tree;
 use crate::domain::yaml::edit::Edit;
 use crate::domain::yaml::{Dialect, Document, Route, RouteStep, parse};
@@ -188,14 +188,12 @@ fn edit_below(
             "edit the file by hand",
         )
     };
-    match &wish.to {
-        Some(to) => graft::edit(value, rest, to).ok_or_else(unclear),
-        None => {
-            let path = crate::domain::object::FieldPath(rest.to_vec());
-            let route = path.route_in(value).ok_or_else(unclear)?;
-            Ok(Edit::Remove { route })
-        }
+    if let Some(to) = &wish.to {
+        return graft::edit(value, rest, to).ok_or_else(unclear);
     }
+    let path = FieldPath(rest.to_vec());
+    let route = path.route_in(value).ok_or_else(unclear)?;
+    Ok(Edit::Remove { route })
 }
 
 /// Puts an edit's way behind `above`.
@@ -390,7 +388,7 @@ fn data_file(
         to.clone().into_bytes()
     } else {
         env_line(bytes, line, key, to).ok_or_else(|| {
-            Refusal::new(
+            Refusal::last(
                 format!("{key} cannot be written as one line of {file}"),
                 "use a literal or a file in the generator",
             )
@@ -432,14 +430,18 @@ pub(super) fn origin_of<'d>(
     desired: &'d Desired,
     wish: &'d Wish,
 ) -> Option<(&'d Origin, Vec<PathStep>)> {
-    if let (Some(origin), true) = (&wish.origin, wish.path.get(&desired.value).is_some()) {
-        return Some((origin, vec![]));
-    }
     let path = &wish.path.0;
-    (0..=path.len()).rev().find_map(|len| {
-        let above = crate::domain::object::FieldPath(path[..len].to_vec());
+    let found = (0..=path.len()).rev().find_map(|len| {
+        let above = FieldPath(path[..len].to_vec());
         let route = above.route_in(&desired.value)?;
         let origin = desired.origins.of(&route)?;
         Some((&**origin, path[len..].to_vec()))
+    });
+    let present = wish.path.get(&desired.value).is_some();
+    found.or_else(|| {
+        wish.origin
+            .as_deref()
+            .filter(|_| present)
+            .map(|origin| (origin, vec![]))
     })
 }

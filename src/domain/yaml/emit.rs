@@ -46,6 +46,10 @@ enum Place {
 
 /// What the text of a scalar allows.
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four independent answers about one text"
+)]
 struct Traits {
     multiline: bool,
     plain: bool,
@@ -353,8 +357,7 @@ pub(super) fn is_base_60(text: &str) -> bool {
         return false;
     };
     let sixty = |part: &str| match part.as_bytes() {
-        [ones] => ones.is_ascii_digit(),
-        [b'0'..=b'5', ones] => ones.is_ascii_digit(),
+        [ones] | [b'0'..=b'5', ones] => ones.is_ascii_digit(),
         _ => false,
     };
     let (whole, fraction) = last.split_once('.').unwrap_or((last, ""));
@@ -446,8 +449,8 @@ pub(super) fn escape(c: char) -> String {
         _ => {
             let code = u32::from(c);
             return match code {
-                ..=0xff => format!("\\x{code:02X}"),
-                ..=0xffff => format!("\\u{code:04X}"),
+                0..=0xff => format!("\\x{code:02X}"),
+                0x100..=0xffff => format!("\\u{code:04X}"),
                 _ => format!("\\U{code:08X}"),
             };
         }

@@ -198,6 +198,8 @@ impl Composer {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::domain::yaml::parse;
     use serde_json::json;
@@ -248,7 +250,7 @@ mod tests {
         let mut bomb = String::from("l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n");
         for level in 1..9 {
             let refs = vec![format!("*l{}", level - 1); 10].join(", ");
-            bomb += &format!("l{level}: &l{level} [{refs}]\n");
+            let _ = writeln!(bomb, "l{level}: &l{level} [{refs}]");
         }
         assert!(
             read(&bomb, Dialect::Kustomize)
@@ -257,7 +259,7 @@ mod tests {
         );
         let mut chain = String::from("c0: &c0 x\n");
         for level in 1..2000 {
-            chain += &format!("c{level}: &c{level} [*c{}]\n", level - 1);
+            let _ = writeln!(chain, "c{level}: &c{level} [*c{}]", level - 1);
         }
         assert!(
             read(&chain, Dialect::Kubectl)

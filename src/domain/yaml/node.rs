@@ -128,12 +128,12 @@ impl Document {
 
     /// Returns the 1-based line of the node at `route`.
     pub fn line_of(&self, route: &Route) -> Option<usize> {
-        self.at(route).map(|node| node.line())
+        self.at(route).map(Node::line)
     }
 
     /// Returns the bytes of the node at `route`.
     pub fn span_of(&self, route: &Route) -> Option<Range<usize>> {
-        self.at(route).map(|node| node.span())
+        self.at(route).map(Node::span)
     }
 
     /// Returns the text of the whole file; a byte that is no UTF-8 stands as `_`.

@@ -178,12 +178,14 @@ impl<'s> Reader<'s> {
             }
             Event::MappingStart(style, anchor, tag) => {
                 let flow = style == StructureStyle::Flow;
-                self.open(range, flow, true, anchor, tag.as_deref(), span);
+                let properties = self.tag(tag.as_deref(), span);
+                self.open(range, flow, true, anchor, properties);
             }
             Event::SequenceStart(style, anchor, tag) => {
                 let flow = style == StructureStyle::Flow;
                 let range = if flow { range } else { self.first_dash(range) };
-                self.open(range, flow, false, anchor, tag.as_deref(), span);
+                let properties = self.tag(tag.as_deref(), span);
+                self.open(range, flow, false, anchor, properties);
             }
             Event::MappingEnd | Event::SequenceEnd => self.close(range),
             Event::Alias(anchor) => {
@@ -286,10 +288,8 @@ impl<'s> Reader<'s> {
         flow: bool,
         mapping: bool,
         anchor: usize,
-        tag: Option<&Tag>,
-        span: Span,
+        properties: Option<Box<Properties>>,
     ) {
-        let properties = self.tag(tag, span);
         if flow {
             self.cursor = range.end;
         } else if !mapping {
@@ -542,6 +542,8 @@ fn owned(text: &str, raw: &str, place: Text) -> Text {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::super::{Node, Route};
     use super::*;
 
@@ -549,18 +551,19 @@ mod tests {
     fn picture(text: &str) -> String {
         fn walk(node: Node<'_>, text: &str, depth: usize, out: &mut String) {
             let name = match node.text() {
-                Some(value) => format!("{value:?}"),
+                Some(value) => serde_json::Value::from(value).to_string(),
                 None if node.is_flow() => "flow".to_owned(),
                 None => "block".to_owned(),
             };
+            let span = serde_json::Value::from(&text[node.span()]);
             let extra = node
                 .anchor()
                 .map(|name| format!(" &{name}"))
                 .unwrap_or_default()
                 + &node.tag().map(|tag| format!(" {tag}")).unwrap_or_default();
-            let span = &text[node.span()];
-            *out += &format!(
-                "{}{}:{} {name}{extra} {span:?}\n",
+            let _ = writeln!(
+                out,
+                "{}{}:{} {name}{extra} {span}",
                 "  ".repeat(depth),
                 node.line(),
                 node.column()

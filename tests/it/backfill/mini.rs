@@ -174,9 +174,8 @@ fn build(tree: &dyn Tree, folder: &str, inputs: &mut Vec<String>) -> Result<Vec<
         }
     }
     for (index, generator) in list("configMapGenerator").iter().enumerate() {
-        objects.push(generate(
-            tree, folder, &file, document, index, generator, inputs,
-        )?);
+        let entry = at("configMapGenerator", index);
+        objects.push(generate(tree, &file, document, &entry, generator, inputs)?);
     }
     for (index, entry) in list("patches").iter().enumerate() {
         let route = at("patches", index);
@@ -242,14 +241,13 @@ fn build(tree: &dyn Tree, folder: &str, inputs: &mut Vec<String>) -> Result<Vec<
 
 fn generate(
     tree: &dyn Tree,
-    folder: &str,
     file: &str,
     document: &Document,
-    index: usize,
+    entry: &Route,
     generator: &Value,
     inputs: &mut Vec<String>,
 ) -> Result<Object, String> {
-    let entry = Route::root().key("configMapGenerator").index(index);
+    let folder = file.rsplit_once('/').unwrap().0;
     let mut data = serde_json::Map::new();
     let mut origins = BTreeMap::new();
     let data_at = Route::root().key("data");
@@ -274,7 +272,7 @@ fn generate(
             file: path.into(),
             line,
             route: Route::root(),
-            ..origin(file, document, &entry, Step::Generator)
+            ..origin(file, document, entry, Step::Generator)
         })
     };
     for env in texts("envs") {
@@ -315,7 +313,7 @@ fn generate(
 fn set_images(object: &mut Object, entry: &Value, place: &Origin) {
     let mut routes = vec![];
     walk(&object.value, &Route::root(), &mut |route| {
-        routes.push(route.clone())
+        routes.push(route.clone());
     });
     for route in routes {
         let is_image = matches!(route.0.last(), Some(RouteStep::Key(key)) if key == "image");
@@ -337,10 +335,12 @@ fn set_images(object: &mut Object, entry: &Value, place: &Origin) {
         let text = |key: &str| entry.get(key).and_then(Value::as_str);
         let mut new = text("newName").unwrap_or(name).to_owned();
         if let Some(tag) = text("newTag") {
-            new += &format!(":{tag}");
+            new.push(':');
+            new.push_str(tag);
         }
         if let Some(digest) = text("digest") {
-            new += &format!("@{digest}");
+            new.push('@');
+            new.push_str(digest);
         }
         *get_mut(&mut object.value, &route) = json!(new);
         write(object, &route, place.clone());
@@ -419,15 +419,14 @@ fn merge(
         {
             for (index, item) in items.iter().enumerate() {
                 let found = old.iter().position(|old| old["name"] == item["name"]);
-                match found {
-                    Some(found) => merge(object, &at.index(found), item, &from.index(index), place),
-                    None => {
-                        let list = get_mut(&mut object.value, at).as_array_mut().unwrap();
-                        list.push(item.clone());
-                        let new = at.index(list.len() - 1);
-                        adopt(object, &new, item, &from.index(index), place);
-                    }
+                if let Some(found) = found {
+                    merge(object, &at.index(found), item, &from.index(index), place);
+                    continue;
                 }
+                let list = get_mut(&mut object.value, at).as_array_mut().unwrap();
+                list.push(item.clone());
+                let new = at.index(list.len() - 1);
+                adopt(object, &new, item, &from.index(index), place);
             }
         }
         _ => {
@@ -453,7 +452,7 @@ fn adopt(
 ) {
     let mut routes = vec![];
     walk(value, &Route::root(), &mut |route| {
-        routes.push(route.clone())
+        routes.push(route.clone());
     });
     for route in routes {
         let join = |above: &Route| Route(above.0.iter().chain(&route.0).cloned().collect());

@@ -38,13 +38,13 @@ fn wish(files: &Files, folder: &str, object: &str, path: &str, to: Option<Value>
     }
 }
 
+type Render<'r> = Box<dyn Fn(&dyn Tree) -> gitops_tui::domain::render::Rendered + 'r>;
+
 fn plan_for(files: &Files, folder: &str, wishes: &[Wish], others: &[&str]) -> Plan {
     let own = |tree: &dyn Tree| render(tree, folder);
-    let renders: Vec<Box<dyn Fn(&dyn Tree) -> gitops_tui::domain::render::Rendered>> = others
+    let renders: Vec<Render<'_>> = others
         .iter()
-        .map(|other| {
-            Box::new(move |tree: &dyn Tree| render(tree, other)) as Box<dyn Fn(&dyn Tree) -> _>
-        })
+        .map(|other| Box::new(move |tree: &dyn Tree| render(tree, other)) as Render<'_>)
         .collect();
     let others: Vec<Other<'_>> = others
         .iter()

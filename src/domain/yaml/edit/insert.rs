@@ -63,7 +63,13 @@ pub(super) fn entry(
         let starts = mapping.entries().map(|entry| entry.key.start());
         let last = mapping.entries().last();
         let last = last.map(|entry| entry.value.span().end.max(entry.key.span().end));
-        return Ok(flow_end(page, mapping, starts.collect(), last, &text));
+        return Ok(flow_end(
+            page,
+            mapping,
+            &starts.collect::<Vec<_>>(),
+            last,
+            &text,
+        ));
     }
     let Some(last) = mapping.entries().last() else {
         return Err(EditError::Unsupported(
@@ -110,7 +116,7 @@ fn after_line(page: &Page<'_>, at: usize, column: usize, lines: &[String]) -> Sp
 fn flow_end(
     page: &Page<'_>,
     node: Node<'_>,
-    starts: Vec<usize>,
+    starts: &[usize],
     last: Option<usize>,
     text: &str,
 ) -> Vec<Splice> {
@@ -164,9 +170,9 @@ fn item(
                 text: format!("{text}, "),
             }]);
         }
-        let starts = sequence.items().map(Node::start).collect();
+        let starts: Vec<usize> = sequence.items().map(Node::start).collect();
         let last = sequence.items().last().map(|item| item.span().end);
-        return Ok(flow_end(page, sequence, starts, last, &text));
+        return Ok(flow_end(page, sequence, &starts, last, &text));
     }
     let missing = || EditError::NotFound(Route::root().index(index));
     let first = page.dash(sequence, 0).ok_or_else(missing)?;

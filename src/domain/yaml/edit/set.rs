@@ -71,9 +71,10 @@ pub(super) fn override_alias(
             found.extend(place_block(page, alias, hold, false, lines));
         }
     }
-    let copy = match rest.0.is_empty() {
-        true => value.clone(),
-        false => changed_copy(alias, rest, value)?,
+    let copy = if rest.0.is_empty() {
+        value.clone()
+    } else {
+        changed_copy(alias, rest, value)?
     };
     found.extend(replace(page, alias, hold, &copy)?);
     Ok(found)

@@ -181,9 +181,12 @@ pub(super) fn item(value: &Value, gap: usize, habits: Habits) -> Vec<String> {
 
 fn nested(head: String, step: usize, lines: &[String]) -> Vec<String> {
     let indent = " ".repeat(step);
-    let indented = lines.iter().map(|line| match line.is_empty() {
-        true => String::new(),
-        false => format!("{indent}{line}"),
+    let indented = lines.iter().map(|line| {
+        if line.is_empty() {
+            String::new()
+        } else {
+            format!("{indent}{line}")
+        }
     });
     std::iter::once(head).chain(indented).collect()
 }

@@ -170,13 +170,13 @@ fn keys_are_added_at_the_end_in_the_file_s_style() {
     );
     check(
         "a:\nb: 1\n",
-        add("a", "x", json!("y")),
-        "a:\n  x: y\nb: 1\n",
+        add("a", "x", json!("w")),
+        "a:\n  x: w\nb: 1\n",
     );
     check(
         "a: null\n",
-        add("a", "x", json!({"y": 1})),
-        "a:\n  x:\n    y: 1\n",
+        add("a", "x", json!({"w": 1})),
+        "a:\n  x:\n    w: 1\n",
     );
     check(
         "a:\n  b: |+\n    x\n\nc: 1\n",

@@ -6,11 +6,31 @@
 //! the same tree ([`Node`]), whose nodes know where they came from.
 
 mod accumulate;
+mod config;
+mod crds;
 mod decode;
+mod field;
+mod generators;
+mod hash;
+mod images;
+mod json6902;
+mod labels;
 mod load;
 pub mod model;
+mod names;
+mod namespace;
 mod node;
+mod order;
+mod patch_merge;
+mod patches;
 mod place;
+mod references;
+mod replacements;
+mod replicas;
+mod resource;
+mod schema;
+mod selector;
+mod vars;
 
 pub use decode::Refusal;
 pub use load::{Cache, load, parse};

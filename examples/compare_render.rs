@@ -48,7 +48,7 @@ fn main() {
     walk(&dir, &dir, &mut roots);
     roots.retain(|root| root.contains(&only));
     roots.sort();
-    let tree = DiskTree::new(&dir);
+    let tree = DiskTree::open(&dir).unwrap();
     let cache = Cache::default();
     let options = Options::default();
     let (mut theirs, mut ours) = (Duration::ZERO, Duration::ZERO);

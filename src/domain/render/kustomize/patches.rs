@@ -2,7 +2,7 @@
 
 use super::accumulate::Accumulator;
 use super::json6902::{self, Operation};
-use super::load::{Context, Root, configuration, documents, fault_at, inline_documents};
+use super::load::{Context, Root, documents, fault_at, inline_documents};
 use super::model::{Patch, Text};
 use super::node::{Node, Shape};
 use super::patch_merge;

@@ -336,6 +336,61 @@ async fn refusals_are_worded_as_a_real_server_words_them() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn scaling_goes_through_its_subresource() {
+    let (_demo, prod, _) = demo();
+    let deployments: Api<k8s_openapi::api::apps::v1::Deployment> =
+        Api::namespaced(prod.clone(), "cart");
+    assert!(
+        deployments.get_scale("cart").await.is_err(),
+        "a StatefulSet is no Deployment"
+    );
+    let deployments: Api<k8s_openapi::api::apps::v1::Deployment> =
+        Api::namespaced(prod.clone(), "catalog");
+    let mut params = PatchParams::default();
+    params.field_manager = Some("kubectl".into());
+    let patch = Patch::Merge(json!({"spec": {"replicas": 9}}));
+    let scale = deployments
+        .patch_scale("catalog", &params, &patch)
+        .await
+        .unwrap();
+    assert_eq!(scale.spec.unwrap().replicas, Some(9));
+    let catalog = get(&prod, ("apps/v1", "Deployment", "catalog", "catalog")).await;
+    assert_eq!(
+        owners(&catalog, &["f:spec", "f:replicas"]),
+        ["kubectl/Update/scale"]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn deletions_can_be_tried_and_wait_for_finalizers() {
+    use kube::api::DeleteParams;
+    let (_demo, prod, _) = demo();
+    let maps = api(&prod, "v1", "ConfigMap", "catalog");
+    let mut tried = DeleteParams::default();
+    tried.dry_run = true;
+    maps.delete("catalog-settings", &tried).await.unwrap();
+    assert!(maps.get_opt("catalog-settings").await.unwrap().is_some());
+    // Deleting a Kustomization lets its controller prune first, then lets it go.
+    let apps = api(&prod, KS.0, KS.1, "flux-system");
+    let going = apps
+        .delete("cart", &DeleteParams::default())
+        .await
+        .unwrap()
+        .left()
+        .unwrap();
+    assert!(going.metadata.deletion_timestamp.is_some());
+    for _ in 0..100 {
+        if apps.get_opt("cart").await.unwrap().is_none() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(apps.get_opt("cart").await.unwrap().is_none());
+    let sets = api(&prod, "apps/v1", "StatefulSet", "cart");
+    assert!(sets.get_opt("cart").await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
 async fn access_reviews_agree_with_the_answers() {
     use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview};
     let (_demo, _, staging) = demo();
@@ -669,7 +724,7 @@ mod through_the_product {
         /// Takes changes until the fleet is as `done` wants it.
         async fn until(&mut self, done: impl Fn(&Fleet) -> bool) {
             while !done(&self.fleet) {
-                let next = tokio::time::timeout(Duration::from_secs(60), self.changes.recv()).await;
+                let next = tokio::time::timeout(Duration::from_mins(1), self.changes.recv()).await;
                 match next {
                     Ok(Some(batch)) => drop(self.fleet.apply(batch, now())),
                     _ => panic!("it never came to be so: {:#?}", states(&self.fleet)),

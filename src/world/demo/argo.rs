@@ -87,7 +87,7 @@ impl Argo {
             .unwrap_or("HEAD");
         let commit = self.repository.resolve(wanted).map_err(|f| f.to_string())?;
         let files = self.repository.files(&commit).map_err(|f| f.to_string())?;
-        let rendered = render::render(&files, source["path"].as_str().unwrap_or_default())?;
+        let rendered = render::argo(&files, app)?;
         let app_name = app["metadata"]["name"].as_str().unwrap_or_default();
         let home = app["spec"]["destination"]["namespace"]
             .as_str()

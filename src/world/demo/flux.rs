@@ -315,7 +315,7 @@ impl Flux {
             .repository
             .files(commit)
             .map_err(|fault| fault.to_string())?;
-        render::render(&files, app["spec"]["path"].as_str().unwrap_or_default())
+        render::flux(&files, app)
     }
 
     /// Returns what an app's source says now.

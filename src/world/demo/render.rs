@@ -13,8 +13,21 @@ pub(super) struct Rendered {
     pub(super) text: String,
 }
 
+/// Renders a Kustomization of Flux; the error is the sentence of the build tool.
+pub(super) fn flux(files: &Files, app: &Value) -> Result<Rendered, String> {
+    render(files, app["spec"]["path"].as_str().unwrap_or_default())
+}
+
+/// Renders an Application of Argo CD; the error is the sentence of the build tool.
+pub(super) fn argo(files: &Files, app: &Value) -> Result<Rendered, String> {
+    render(
+        files,
+        app["spec"]["source"]["path"].as_str().unwrap_or_default(),
+    )
+}
+
 /// Renders a folder; the error is the sentence of the build tool.
-pub(super) fn render(files: &Files, path: &str) -> Result<Rendered, String> {
+fn render(files: &Files, path: &str) -> Result<Rendered, String> {
     let mut root = path
         .trim_start_matches("./")
         .trim_end_matches('/')

@@ -84,3 +84,35 @@ pub(super) fn rules_review(denials: &[Denial], mut review: Value) -> Value {
     review["status"] = json!({"resourceRules": rules, "nonResourceRules": [], "incomplete": false});
     review
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rules_review_leaves_out_what_is_denied_there() {
+        let denials = [Denial {
+            group: "",
+            plural: "secrets",
+            namespace: Some("vault"),
+            verbs: &["get", "list"],
+        }];
+        let verbs = |namespace: &str| {
+            let review = rules_review(&denials, json!({"spec": {"namespace": namespace}}));
+            let rules = review["status"]["resourceRules"]
+                .as_array()
+                .cloned()
+                .unwrap();
+            let rule = rules
+                .into_iter()
+                .find(|r| r["resources"] == json!(["secrets"]))
+                .unwrap();
+            rule["verbs"].clone()
+        };
+        assert_eq!(
+            verbs("vault"),
+            json!(["create", "delete", "patch", "update", "watch"])
+        );
+        assert_eq!(verbs("shop").as_array().unwrap().len(), 7);
+    }
+}

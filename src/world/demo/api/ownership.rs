@@ -470,6 +470,26 @@ mod tests {
         assert_eq!(three["data"], json!({"b": "1", "c": "1"}));
     }
 
+    /// As a real server: scaling an object whose replicas nobody owns is recorded nowhere.
+    #[test]
+    fn scaling_is_recorded_only_where_somebody_owned_the_replicas() {
+        let kind = Kind::of("apps/v1", "Deployment").unwrap();
+        for (spec, expected) in [(json!({"replicas": 2}), 1), (json!({"paused": true}), 0)] {
+            let config = json!({"metadata": {"name": "d"}, "spec": spec});
+            let live = apply(kind, None, &config, &writer("flux"), false, |_| {}).unwrap();
+            let mut scaled = live.clone();
+            scaled["spec"]["replicas"] = 5.into();
+            let mut by = writer("kubectl");
+            by.subresource = Some("scale".into());
+            record_update(kind, Some(&live), &mut scaled, &by);
+            let entries = read(&scaled);
+            assert_eq!(
+                entries.iter().filter(|e| e.manager == "kubectl").count(),
+                expected
+            );
+        }
+    }
+
     #[test]
     fn keeps_ten_updates_and_folds_the_oldest() {
         let mut object = json!({"metadata": {"name": "c"}, "data": {"k": "0"}});

@@ -50,6 +50,9 @@ pub struct Commit {
     pub notes: Vec<String>,
 }
 
+/// How files that git-crypt has encrypted begin.
+const GIT_CRYPT: &[u8] = b"\0GITCRYPT\0";
+
 /// Names tried after the wanted one.
 const MOST_NAMES: usize = 100;
 
@@ -170,6 +173,10 @@ impl Mirror {
                         "the file is a Git LFS pointer: YAML written over it would destroy it",
                     )
                     .hint("change it in a clone with git-lfs"));
+                }
+                if now.starts_with(GIT_CRYPT) {
+                    return Err(refused(path, "the file is encrypted by git-crypt")
+                        .hint("change it in a clone that is unlocked"));
                 }
                 if edit.before.as_ref().is_some_and(|before| *before != now) {
                     return Err(moved(path));

@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::access::Access;
 use super::call::{Act, Call};
+use super::child::Input;
 use super::transport;
 use super::url::{GitUrl, Method};
 use crate::domain::fault::{Fault, FaultKind};
@@ -235,13 +236,7 @@ impl Mirror {
         specs: &[&str],
         progress: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Fetched, Fault> {
-        let Some(url) = &self.url else {
-            return Err(
-                Fault::new(FaultKind::Git, "the repository has no remote `origin`")
-                    .about(self.subject())
-                    .hint("add one: git remote add origin ADDRESS"),
-            );
-        };
+        let url = &self.address(false)?;
         let _lock = self.lock()?;
         let call = Call::new(Act::Fetch, url, &self.dir, &self.access);
         let begun = Progress {
@@ -334,6 +329,38 @@ impl Mirror {
         Ok(fetched)
     }
 
+    /// Returns the address that is really talked to: the configuration may set another in its place (`insteadOf`,
+    /// `pushInsteadOf`, `pushurl`). The `git` program is asked, since libgit2 does not read all of it.
+    pub(super) fn address(&self, push: bool) -> Result<GitUrl, Fault> {
+        let none = || {
+            Fault::new(FaultKind::Git, "the repository has no remote `origin`")
+                .about(self.subject())
+                .hint("add one: git remote add origin ADDRESS")
+        };
+        let asked = self.access.git(&self.dir).map(|mut git| {
+            git.args(["remote", "get-url"])
+                .args(push.then_some("--push"))
+                .arg("origin");
+            self.access.run(&mut git, Input::Empty)
+        });
+        let said = match asked {
+            Some(Ok(output)) if output.success => Some(output.text().trim_end().to_owned()),
+            _ if push && self.own => self
+                .repository()?
+                .find_remote("origin")
+                .ok()
+                .and_then(|remote| remote.pushurl().ok().flatten().map(str::to_owned)),
+            _ => None,
+        };
+        match (said, &self.url) {
+            // Our own copy of the address holds the credentials that the configuration does not.
+            (Some(said), Some(url)) if said != url.plain() => absolute(GitUrl::parse(&said)?),
+            (_, Some(url)) => Ok(url.clone()),
+            (Some(said), None) => absolute(GitUrl::parse(&said)?),
+            (None, None) => Err(none()),
+        }
+    }
+
     /// Takes the mirror for one writer at a time, also between programs.
     fn lock(&self) -> Result<Option<File>, Fault> {
         if self.own {
@@ -374,7 +401,7 @@ const LOCK_STEP: Duration = Duration::from_millis(50);
 const LOCK_BOUND: Duration = Duration::from_mins(5);
 
 /// Makes a folder's address absolute, since children run elsewhere.
-pub(super) fn absolute(url: GitUrl) -> Result<GitUrl, Fault> {
+fn absolute(url: GitUrl) -> Result<GitUrl, Fault> {
     if url.method != Method::File {
         return Ok(url);
     }

@@ -56,7 +56,7 @@ impl Mirror {
             .find_reference(&format!("refs/remotes/origin/{branch}"))
             .ok()
             .and_then(|r| r.target());
-        let url = self.push_url(&repository)?;
+        let url = self.address(true)?;
         let call = Call::new(Act::Push, &url, self.dir(), self.access());
         let heard = RefCell::new(String::new());
         let outcome = call.during(|| send(&repository, &url, self, branch, (local, seen), &heard));
@@ -104,24 +104,6 @@ impl Mirror {
                 ))
             }
             Err(fault) => Err(messages.iter().fold(fault, Fault::because)),
-        }
-    }
-
-    fn push_url(&self, repository: &Repository) -> Result<GitUrl, Fault> {
-        let own = repository
-            .find_remote("origin")
-            .ok()
-            .filter(|_| self.is_own_clone())
-            .and_then(|r| r.pushurl().ok().flatten().map(str::to_owned));
-        match (own, self.url()) {
-            (Some(own), _) => mirror::absolute(GitUrl::parse(&own)?),
-            (None, Some(url)) => Ok(url.clone()),
-            (None, None) => Err(Fault::new(
-                FaultKind::Git,
-                "the repository has no remote `origin`",
-            )
-            .about(self.subject())
-            .hint("add one: git remote add origin ADDRESS")),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use git2::Repository;
 use gitops_tui::domain::fault::FaultKind;
-use gitops_tui::world::git::{Edit, Identity, Mirror, Person};
+use gitops_tui::world::git::{Access, Edit, Identity, Mirror, Person, Timeouts};
 
 use super::{Sandbox, add, read};
 
@@ -110,6 +110,7 @@ fn what_must_not_be_written_is_refused_and_leaves_nothing() {
             ("link:out", "../x"),
             ("link:in", "a.yaml"),
             ("big", pointer),
+            ("crypt", "\0GITCRYPT\0x"),
         ],
     );
     let try_one = |edit: Edit| {
@@ -123,6 +124,7 @@ fn what_must_not_be_written_is_refused_and_leaves_nothing() {
         (edit("none.yaml", "a: 1\n", "a: 2\n"), FaultKind::Conflict),
         (edit("out", "", "a: 2\n"), FaultKind::Refused),
         (edit("big", pointer, "a: 2\n"), FaultKind::Refused),
+        (edit("crypt", "\0GITCRYPT\0x", "a: 2\n"), FaultKind::Refused),
         (edit("a.yaml/b", "", "a: 2\n"), FaultKind::Refused),
         (edit("../a", "", "a: 2\n"), FaultKind::Refused),
         (edit(".git/config", "", "a: 2\n"), FaultKind::Refused),
@@ -380,4 +382,115 @@ fn a_hook_that_refuses_or_rewrites_leaves_no_branch() {
         assert!(fault.causes[0].contains(word), "{fault:?}");
         assert!(mirror.resolve("refs/heads/x").is_err());
     }
+}
+
+#[test]
+fn addresses_that_the_configuration_replaces() {
+    let sandbox = Sandbox::new();
+    if !sandbox.access().has_program() {
+        eprintln!("skipped: git is not installed");
+        return;
+    }
+    let (url, base) = sandbox.origin(&[("a.yaml", "a: 1\n")]);
+    let aside = Repository::init_bare(sandbox.path("aside.git")).unwrap();
+    let config = format!(
+        "[url \"{url}\"]\n\tinsteadOf = https://git.example.test/fleet\n[url \"{}\"]\n\tpushInsteadOf = https://git.example.test/fleet\n",
+        sandbox.path("aside.git").display()
+    );
+    std::fs::write(sandbox.path("home/.gitconfig"), config).unwrap();
+    let mirror = sandbox.mirror("https://git.example.test/fleet");
+    mirror.fetch(&mut |_| true).unwrap();
+    assert_eq!(mirror.tip("main").unwrap(), base);
+    let made = mirror
+        .commit(
+            &base,
+            "x",
+            &[edit("a.yaml", "a: 1\n", "a: 2\n")],
+            "m",
+            &somebody(),
+        )
+        .unwrap();
+    mirror.push("x").unwrap();
+    assert_eq!(
+        aside
+            .find_reference("refs/heads/x")
+            .unwrap()
+            .target()
+            .unwrap()
+            .to_string(),
+        made.id
+    );
+    assert!(
+        Repository::open(&url)
+            .unwrap()
+            .find_reference("refs/heads/x")
+            .is_err()
+    );
+}
+
+/// A key made on the spot; gpg verifies what we signed.
+#[test]
+fn gpg_signs_and_verifies() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.path("home/.gnupg");
+    std::fs::create_dir(&home).unwrap();
+    #[cfg(unix)]
+    std::fs::set_permissions(&home, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let run = |program: &str, args: &[&str]| {
+        let mut command = std::process::Command::new(program);
+        command
+            .env_clear()
+            .envs(sandbox.variables().iter())
+            .env("GNUPGHOME", &home)
+            .args(args)
+            .output()
+    };
+    let user = "Ada <ada@example.test>";
+    let key = run(
+        "gpg",
+        &[
+            "--batch",
+            "--passphrase",
+            "",
+            "--quick-generate-key",
+            user,
+            "ed25519",
+            "sign",
+            "never",
+        ],
+    );
+    if !key.is_ok_and(|k| k.status.success()) || !sandbox.access().has_program() {
+        eprintln!("skipped: gpg made no key, or git is not installed");
+        return;
+    }
+    std::fs::write(
+        sandbox.path("home/.gitconfig"),
+        "[commit]\n\tgpgSign = true\n",
+    )
+    .unwrap();
+    let (url, base) = sandbox.origin(&[("a.yaml", "a: 1\n")]);
+    let variables = sandbox
+        .variables()
+        .with("GNUPGHOME", home.display().to_string());
+    let access = Access::new(variables, Timeouts::default());
+    let mirror = Mirror::open(&sandbox.path("cache"), &url, &access).unwrap();
+    mirror.fetch(&mut |_| true).unwrap();
+    let edits = [edit("a.yaml", "a: 1\n", "a: 2\n")];
+    let made = mirror.commit(&base, "x", &edits, "m", &somebody()).unwrap();
+    assert!(made.signed);
+    let dir = mirror.dir().display().to_string();
+    let good = run("git", &["-C", &dir, "log", "-1", "--format=%G?", &made.id]).unwrap();
+    assert!(matches!(good.stdout.first(), Some(b'G' | b'U')), "{good:?}");
+
+    let mut stranger = somebody();
+    stranger.committer.email = "nobody@example.test".into();
+    let fault = mirror
+        .commit(&base, "y", &edits, "m", &stranger)
+        .unwrap_err();
+    assert_eq!(
+        fault.kind,
+        FaultKind::Refused,
+        "no key for that committer: {fault:?}"
+    );
+    drop(run("gpgconf", &["--kill", "all"]));
 }

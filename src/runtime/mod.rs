@@ -1,3 +1,4 @@
 //! The loop: events in, effects performed, frames coalesced, the clock.
 
+pub mod clock;
 pub mod jobs;

@@ -9,7 +9,7 @@ use crate::domain::drift::{AppDrift, FieldDrift, ObjectDrift, Owner};
 use crate::domain::fault::Fault;
 use crate::domain::fleet::AppRef;
 use crate::domain::object::Origin;
-use crate::domain::text;
+use crate::domain::{text, yaml};
 
 /// Returns `value` with every string cleaned of what a terminal would obey.
 pub fn cleaned(value: Value) -> Value {
@@ -24,13 +24,9 @@ pub fn cleaned(value: Value) -> Value {
     }
 }
 
-/// The revision an app was compared at.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Revision {
-    /// What the controller applied.
-    pub applied: Option<String>,
-    /// What Git says now.
-    pub wanted: Option<String>,
+/// Returns a document as YAML.
+pub fn emit(value: &Value) -> String {
+    yaml::emit(value)
 }
 
 /// Returns the identity block of an app, as every document holds it.

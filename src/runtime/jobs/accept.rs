@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::Value;
 
 use super::desired::{At, Rendering, blocking};
 use super::{Compared, Jobs};
@@ -212,7 +211,7 @@ impl Jobs {
     async fn others(&self, cluster: &Cluster, app: &App) -> Vec<(String, Request)> {
         let kind = app.app.target.kind;
         let mut all = vec![];
-        let Ok(objects) = cluster.list(kind.group(), kind.kind(), None).await else { return all };
+        let Ok(Some(objects)) = cluster.list(kind.group(), kind.kind(), None).await else { return all };
         for object in objects {
             let Some(other) = App::read(&app.app.context, kind, &object, clock::now(), &self.fleet_settings()) else {
                 continue;
@@ -351,9 +350,4 @@ fn branch(app: &AppRef) -> String {
 fn fixed_identity(name: &str, email: &str) -> Identity {
     let person = Person { name: name.to_owned(), email: email.to_owned(), time: clock::now().as_second(), offset: 0 };
     Identity { author: person.clone(), committer: person }
-}
-
-/// Returns the values of an accepted field, for documents.
-pub fn values(accepted: &Accepted) -> (Option<&Value>, Option<&Value>) {
-    (accepted.wish.from.as_ref(), accepted.wish.to.as_ref())
 }

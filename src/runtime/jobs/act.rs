@@ -150,7 +150,7 @@ pub fn everything(compared: &Compared) -> Vec<(ObjectId, Chosen)> {
 }
 
 /// Groups chosen fields by their object.
-pub fn fields(picked: Vec<(ObjectId, FieldPath)>) -> Vec<(ObjectId, Chosen)> {
+pub fn group(picked: Vec<(ObjectId, FieldPath)>) -> Vec<(ObjectId, Chosen)> {
     let mut all: Vec<(ObjectId, Vec<FieldPath>)> = vec![];
     for (id, path) in picked {
         match all.iter_mut().find(|(other, _)| *other == id) {

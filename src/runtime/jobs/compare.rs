@@ -40,6 +40,18 @@ impl Jobs {
         self.compare_read(&cluster, app, sources).await
     }
 
+    /// Renders one app at the revision that its controller applied: its objects, and what could not be rendered.
+    pub async fn render(&self, app: &AppRef) -> Result<(Vec<Desired>, Vec<Fault>), Fault> {
+        let (cluster, app, sources) = self.app(app).await?;
+        if let Some(later) = &app.later {
+            return Err(Fault::new(FaultKind::Unsupported, later.clone()).about(app.app.to_string()));
+        }
+        let object = app.object();
+        let inputs = self.inputs(&cluster, &app, &object).await;
+        let (renderings, problems) = self.desired(&app, &object, &sources, &inputs, At::Applied).await;
+        Ok((last_wins(&renderings), problems))
+    }
+
     async fn compare_read(
         &self,
         cluster: &Cluster,

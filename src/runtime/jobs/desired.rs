@@ -90,11 +90,11 @@ impl Jobs {
     }
 
     fn fetch_is_due(&self, slot: &Mirrored, fresh: bool) -> bool {
-        let every = self.settings().fetch_every.as_seconds();
+        let every = self.settings().fetch_every.0.as_secs();
         match slot.fetched {
             None => true,
             Some(_) if fresh => true,
-            Some(at) => every > 0 && at.elapsed().as_secs() >= every.unsigned_abs(),
+            Some(at) => every > 0 && at.elapsed().as_secs() >= every,
         }
     }
 

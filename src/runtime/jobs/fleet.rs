@@ -21,7 +21,7 @@ const CONTEXTS_AT_ONCE: usize = 32;
 impl Jobs {
     /// Returns what decides about states.
     pub fn fleet_settings(&self) -> FleetSettings {
-        FleetSettings { failed_after: self.settings().failed_after.as_seconds() }
+        FleetSettings { failed_after: i64::try_from(self.settings().failed_after.0.as_secs()).unwrap_or(i64::MAX) }
     }
 
     /// Makes an empty fleet over the contexts of this run.

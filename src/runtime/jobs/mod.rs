@@ -12,8 +12,8 @@ mod fleet;
 mod offline;
 mod places;
 
-pub use accept::{Backfill, Committed, Commits};
-pub use act::{Acted, Asked};
+pub use accept::{Backfill, Committed, Commits, acceptable};
+pub use act::{Acted, Asked, default_wait, everything, group};
 pub use compare::{Compared, summary};
 pub use desired::{At, Rendering};
 pub use offline::{FileApp, compare_files, render_files};

@@ -1,0 +1,44 @@
+//! Words for people: results to stdout, everything else to stderr, cleaned of what a terminal would obey.
+
+use std::io::Write as _;
+
+use crate::domain::fault::Fault;
+use crate::domain::text;
+
+/// Prints a result. A reader that went away (`| head`) is no fault of ours.
+pub fn result(words: &str) {
+    let mut out = std::io::stdout().lock();
+    let ended = if words.ends_with('\n') { "" } else { "\n" };
+    drop(write!(out, "{}{ended}", text::clean(words)));
+}
+
+/// Prints bytes as they are: a rendering is a file for other programs.
+pub fn raw(bytes: &[u8]) {
+    drop(std::io::stdout().lock().write_all(bytes));
+}
+
+/// Says something to a person.
+pub fn say(words: &str) {
+    drop(writeln!(std::io::stderr().lock(), "{}", text::clean(words)));
+}
+
+/// Says what went wrong: the sentence, with `--verbose` the causes below, and the next step.
+pub fn fault(fault: &Fault, verbose: bool) {
+    say(&format!("error: {fault}"));
+    if verbose {
+        for cause in fault.causes.iter().skip(1) {
+            say(&format!("  caused by: {cause}"));
+        }
+    }
+    if let Some(hint) = &fault.hint {
+        say(&format!("  next: {hint}"));
+    }
+}
+
+/// Says a problem that did not end the command.
+pub fn problem(problem: &Fault) {
+    say(&format!("warning: {problem}"));
+    if let Some(hint) = &problem.hint {
+        say(&format!("  next: {hint}"));
+    }
+}

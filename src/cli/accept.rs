@@ -21,12 +21,18 @@ pub async fn run(jobs: &Jobs, env: &Env, args: &AcceptArgs) -> Result<Exit, Faul
     let picked = pick::fields(&compared, &args.field, &args.object, args.all)?;
     if picked.is_empty() {
         let named = !args.field.is_empty() || !args.object.is_empty() || args.all;
-        let sentence = if named { "nothing that was named differs" } else { "no field is chosen" };
+        let sentence = if named {
+            "nothing that was named differs"
+        } else {
+            "no field is chosen"
+        };
         return Err(Fault::new(FaultKind::Usage, sentence)
             .about(app.to_string())
             .hint("see what differs with gitops-tui diff, then name it with --field, --object or --all"));
     }
-    let mut backfill = jobs.plan_accept(&compared, &picked, args.repo.as_deref()).await?;
+    let mut backfill = jobs
+        .plan_accept(&compared, &picked, args.repo.as_deref())
+        .await?;
     if let Some(branch) = &args.branch {
         backfill.branch.clone_from(branch);
     }
@@ -38,19 +44,31 @@ pub async fn run(jobs: &Jobs, env: &Env, args: &AcceptArgs) -> Result<Exit, Faul
     }
     if args.dry_run || backfill.plan.files.is_empty() {
         print(args, &backfill, None);
-        return Ok(if backfill.plan.refused.is_empty() { Exit::Clean } else { Exit::Drift });
+        return Ok(if backfill.plan.refused.is_empty() {
+            Exit::Clean
+        } else {
+            Exit::Drift
+        });
     }
     if args.push {
         let question = format!("Push {} to {}?", backfill.branch, backfill.url);
         ask::confirm(jobs, env, &app.context, &question, args.yes)?;
     }
-    let asked = Commits { branch: args.branch.clone(), message: args.message.clone(), push: args.push };
+    let asked = Commits {
+        branch: args.branch.clone(),
+        message: args.message.clone(),
+        push: args.push,
+    };
     let committed = jobs.commit(&backfill, &asked).await?;
     print(args, &backfill, Some(&committed));
     if let Some(fault) = committed.push_fault {
         return Err(fault);
     }
-    Ok(if backfill.plan.refused.is_empty() { Exit::Clean } else { Exit::Drift })
+    Ok(if backfill.plan.refused.is_empty() {
+        Exit::Clean
+    } else {
+        Exit::Drift
+    })
 }
 
 /// Words the plan for a person: the files' diffs, the refusals, what else changes.
@@ -60,31 +78,55 @@ fn shown(backfill: &Backfill) -> String {
         out.push_str(&file_diff(file));
     }
     for accepted in &backfill.plan.accepted {
-        drop(writeln!(out, "accepted: {} {} at {}", accepted.wish.object, accepted.wish.path, accepted.place));
+        drop(writeln!(
+            out,
+            "accepted: {} {} at {}",
+            accepted.wish.object, accepted.wish.path, accepted.place
+        ));
     }
     for refused in &backfill.plan.refused {
         let wish = &refused.wish;
-        drop(writeln!(out, "refused:  {} {}: {}; {}", wish.object, wish.path, refused.reason, refused.hint));
+        drop(writeln!(
+            out,
+            "refused:  {} {}: {}; {}",
+            wish.object, wish.path, refused.reason, refused.hint
+        ));
     }
     for also in &backfill.plan.also_changes {
-        drop(writeln!(out, "changes too: {} {} {}", also.app, also.object, also.path));
+        drop(writeln!(
+            out,
+            "changes too: {} {} {}",
+            also.app, also.object, also.path
+        ));
     }
     let proof = backfill.plan.proof;
-    drop(write!(out, "proof: rendered again, {} fields agree with live, {} others moved", proof.agree, proof.moved));
+    drop(write!(
+        out,
+        "proof: rendered again, {} fields agree with live, {} others moved",
+        proof.agree, proof.moved
+    ));
     out
 }
 
 fn file_diff(file: &FileEdit) -> String {
-    let (before, after) = (String::from_utf8_lossy(&file.before), String::from_utf8_lossy(&file.after));
+    let (before, after) = (
+        String::from_utf8_lossy(&file.before),
+        String::from_utf8_lossy(&file.after),
+    );
     let diff = TextDiff::from_lines(before.as_ref(), after.as_ref());
     let (from, to) = (format!("a/{}", file.path), format!("b/{}", file.path));
-    diff.unified_diff().context_radius(3).header(&from, &to).to_string()
+    diff.unified_diff()
+        .context_radius(3)
+        .header(&from, &to)
+        .to_string()
 }
 
 fn print(args: &AcceptArgs, backfill: &Backfill, committed: Option<&Committed>) {
     match args.output {
         Form::Table => words::result(&match committed {
-            None if backfill.plan.files.is_empty() => "nothing is committed: every field was refused".to_owned(),
+            None if backfill.plan.files.is_empty() => {
+                "nothing is committed: every field was refused".to_owned()
+            }
             None => format!("would commit on {}", backfill.branch),
             Some(done) => {
                 let pushed = if done.pushed { ", pushed" } else { "" };

@@ -17,18 +17,35 @@ use crate::runtime::jobs::{Acted, Asked, Jobs, default_wait, everything, group};
 
 /// Lets the controller apply Git now; Flux's source first.
 pub async fn sync(jobs: &Jobs, env: &Env, args: &ActArgs) -> Result<Exit, Fault> {
-    let options = SyncOptions { with_source: true, ..SyncOptions::default() };
+    let options = SyncOptions {
+        with_source: true,
+        ..SyncOptions::default()
+    };
     act(jobs, env, &args.target, &Asked::Sync(options), &args.act).await
 }
 
 /// Lets the controller look again.
 pub async fn refresh(jobs: &Jobs, env: &Env, args: &RefreshArgs) -> Result<Exit, Fault> {
-    act(jobs, env, &args.target, &Asked::Refresh { hard: args.hard }, &args.act).await
+    act(
+        jobs,
+        env,
+        &args.target,
+        &Asked::Refresh { hard: args.hard },
+        &args.act,
+    )
+    .await
 }
 
 /// Holds an app.
 pub async fn suspend(jobs: &Jobs, env: &Env, args: &ActArgs) -> Result<Exit, Fault> {
-    act(jobs, env, &args.target, &Asked::Hold(HoldNote::default()), &args.act).await
+    act(
+        jobs,
+        env,
+        &args.target,
+        &Asked::Hold(HoldNote::default()),
+        &args.act,
+    )
+    .await
 }
 
 /// Gives an app back.
@@ -53,7 +70,11 @@ pub async fn revert(jobs: &Jobs, env: &Env, args: &RevertArgs) -> Result<Exit, F
     }
     if chosen.is_empty() {
         let named = !args.field.is_empty() || !args.object.is_empty() || args.all;
-        let sentence = if named { "nothing that was named differs" } else { "no field is chosen" };
+        let sentence = if named {
+            "nothing that was named differs"
+        } else {
+            "no field is chosen"
+        };
         return Err(Fault::new(FaultKind::Usage, sentence)
             .about(app.to_string())
             .hint("see what differs with gitops-tui diff, then name it with --field, --object or --all"));
@@ -61,12 +82,24 @@ pub async fn revert(jobs: &Jobs, env: &Env, args: &RevertArgs) -> Result<Exit, F
     on(jobs, env, &app, &Asked::Revert(chosen), &args.act).await
 }
 
-async fn act(jobs: &Jobs, env: &Env, target: &Target, asked: &Asked, options: &ActOptions) -> Result<Exit, Fault> {
+async fn act(
+    jobs: &Jobs,
+    env: &Env,
+    target: &Target,
+    asked: &Asked,
+    options: &ActOptions,
+) -> Result<Exit, Fault> {
     let app = jobs.find(target).await?;
     on(jobs, env, &app, asked, options).await
 }
 
-async fn on(jobs: &Jobs, env: &Env, app: &AppRef, asked: &Asked, options: &ActOptions) -> Result<Exit, Fault> {
+async fn on(
+    jobs: &Jobs,
+    env: &Env,
+    app: &AppRef,
+    asked: &Asked,
+    options: &ActOptions,
+) -> Result<Exit, Fault> {
     let plan = jobs.plan(app, asked).await?;
     if options.output == Form::Table {
         words::say(&shown(&plan));

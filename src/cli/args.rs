@@ -56,7 +56,9 @@ fn duration(text: &str) -> Result<Duration, String> {
         Some(at) => text.split_at(at),
         None => (text, "s"),
     };
-    let number: u64 = number.parse().map_err(|_| format!("`{text}` is no time such as 10s or 2m"))?;
+    let number: u64 = number
+        .parse()
+        .map_err(|_| format!("`{text}` is no time such as 10s or 2m"))?;
     let seconds = match unit {
         "s" => number,
         "m" => number * 60,

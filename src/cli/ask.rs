@@ -11,13 +11,21 @@ use crate::runtime::jobs::Jobs;
 ///
 /// # Errors
 /// `refused` where the answer is no, or where nobody can be asked and `yes` was not given.
-pub fn confirm(jobs: &Jobs, env: &Env, context: &str, question: &str, yes: bool) -> Result<(), Fault> {
+pub fn confirm(
+    jobs: &Jobs,
+    env: &Env,
+    context: &str,
+    question: &str,
+    yes: bool,
+) -> Result<(), Fault> {
     if yes {
         return Ok(());
     }
-    let refused = |why: &str| Fault::new(FaultKind::Refused, why.to_owned()).about(context.to_owned());
+    let refused =
+        |why: &str| Fault::new(FaultKind::Refused, why.to_owned()).about(context.to_owned());
     if !env.can_ask {
-        return Err(refused("this is a write, and nobody can be asked here").hint("add --yes, or --dry-run to see the plan only"));
+        return Err(refused("this is a write, and nobody can be asked here")
+            .hint("add --yes, or --dry-run to see the plan only"));
     }
     let guarded = jobs.settings().is_guarded(context);
     let wanted = if guarded { context } else { "yes" };
@@ -33,5 +41,11 @@ pub fn confirm(jobs: &Jobs, env: &Env, context: &str, question: &str, yes: bool)
     std::io::stdin()
         .read_line(&mut answer)
         .map_err(|error| refused("the answer could not be read").because(error))?;
-    if answer.trim() == wanted { Ok(()) } else { Err(refused("nothing was done: the answer was not the one asked for")) }
+    if answer.trim() == wanted {
+        Ok(())
+    } else {
+        Err(refused(
+            "nothing was done: the answer was not the one asked for",
+        ))
+    }
 }

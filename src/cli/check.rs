@@ -27,7 +27,9 @@ struct Checked {
 impl Checked {
     /// The state that decides about the exit code.
     fn state(&self) -> AppState {
-        self.compared.as_ref().map_or(AppState::Unknown, |c| c.drift.state)
+        self.compared
+            .as_ref()
+            .map_or(AppState::Unknown, |c| c.drift.state)
     }
 }
 
@@ -46,7 +48,11 @@ pub async fn run(jobs: &Jobs, env: &Env, args: &CheckArgs) -> Result<Exit, Fault
     let checked = compare_all(jobs, env, wanted).await;
     for one in &checked {
         if let Ok(compared) = &one.compared {
-            fleet.set_drift(&one.app, summary(&compared.app, &compared.drift), clock::now());
+            fleet.set_drift(
+                &one.app,
+                summary(&compared.app, &compared.drift),
+                clock::now(),
+            );
         }
     }
     match args.output {
@@ -91,7 +97,9 @@ fn as_table(fleet: &Fleet, checked: &[Checked]) -> String {
                 Err(fault) => fault.to_string(),
                 Ok(compared) => why(&compared.drift),
             };
-            let by = drift.and_then(|d| d.owner.as_ref()).map(|owner| owner.manager.clone());
+            let by = drift
+                .and_then(|d| d.owner.as_ref())
+                .map(|owner| owner.manager.clone());
             vec![
                 format!("{} {}", one.state().sign(), one.state().word()),
                 one.app.context.to_string(),
@@ -102,7 +110,14 @@ fn as_table(fleet: &Fleet, checked: &[Checked]) -> String {
             ]
         })
         .collect();
-    if rows.is_empty() { "no apps".to_owned() } else { table(&["RESULT", "CONTEXT", "APP", "DRIFT", "LAST BY", "WHY"], &rows) }
+    if rows.is_empty() {
+        "no apps".to_owned()
+    } else {
+        table(
+            &["RESULT", "CONTEXT", "APP", "DRIFT", "LAST BY", "WHY"],
+            &rows,
+        )
+    }
 }
 
 /// Says in a few words what differs.
@@ -118,7 +133,10 @@ fn why(drift: &AppDrift) -> String {
             ObjectState::Missing => Some(format!("{} is missing", object.id)),
             ObjectState::Extra => Some(format!("{} is to be pruned", object.id)),
             ObjectState::Drifted => {
-                let field = object.fields.iter().find(|f| matches!(f.verdict, Verdict::Drift | Verdict::Held))?;
+                let field = object
+                    .fields
+                    .iter()
+                    .find(|f| matches!(f.verdict, Verdict::Drift | Verdict::Held))?;
                 Some(format!("{} {}", object.id, field.path))
             }
             _ => None,
@@ -138,12 +156,24 @@ fn document(fleet: &Fleet, checked: &[Checked]) -> Value {
         .count();
     let mut apps: Vec<Value> = vec![];
     for app in sorted(fleet) {
-        let Some(one) = checked.iter().find(|one| one.app == app.app) else { continue };
+        let Some(one) = checked.iter().find(|one| one.app == app.app) else {
+            continue;
+        };
         let mut row = app_row(app);
         let (objects, problems): (Vec<Value>, Vec<Value>) = match &one.compared {
             Ok(compared) => (
-                compared.drift.objects.iter().map(documents::object).collect(),
-                compared.drift.problems.iter().map(documents::problem).collect(),
+                compared
+                    .drift
+                    .objects
+                    .iter()
+                    .map(documents::object)
+                    .collect(),
+                compared
+                    .drift
+                    .problems
+                    .iter()
+                    .map(documents::problem)
+                    .collect(),
             ),
             Err(fault) => (vec![], vec![documents::problem(fault)]),
         };

@@ -21,7 +21,12 @@ use crate::runtime::jobs::{FileApp, compare_files};
 pub async fn run(global: &Global, env: &Env, args: &DiffArgs) -> Result<Exit, Fault> {
     let (drift, revision) = if let Some(live) = &args.live {
         let file = FileApp::read(args.app_file.as_deref(), args.objects.as_deref())?;
-        let (drift, _) = compare_files(Path::new(&args.target), live, args.profile.map(profile), &file)?;
+        let (drift, _) = compare_files(
+            Path::new(&args.target),
+            live,
+            args.profile.map(profile),
+            &file,
+        )?;
         (drift, None)
     } else {
         let target: Target = args.target.parse()?;
@@ -31,7 +36,10 @@ pub async fn run(global: &Global, env: &Env, args: &DiffArgs) -> Result<Exit, Fa
         (compared.drift, compared.commit)
     };
     match args.output {
-        DiffForm::Json => words::result(&format!("{:#}", documents::diff(&drift, revision.as_deref()))),
+        DiffForm::Json => words::result(&format!(
+            "{:#}",
+            documents::diff(&drift, revision.as_deref())
+        )),
         DiffForm::Yaml => words::result(&emit(&documents::diff(&drift, revision.as_deref()))),
         DiffForm::Fields | DiffForm::Table => words::result(&fields(&drift, args.all)),
         DiffForm::Unified => words::result(&unified(&drift)),
@@ -55,29 +63,59 @@ pub fn profile(name: ProfileName) -> &'static str {
 }
 
 fn width(env: &Env) -> usize {
-    env.get("COLUMNS").and_then(|c| c.parse().ok()).unwrap_or(160).clamp(40, 400)
+    env.get("COLUMNS")
+        .and_then(|c| c.parse().ok())
+        .unwrap_or(160)
+        .clamp(40, 400)
 }
 
 fn is_hidden(field: &FieldDrift) -> bool {
-    matches!(field.verdict, Verdict::Noise | Verdict::Ignored) || field.status == FieldStatus::ExtraForeign
+    matches!(field.verdict, Verdict::Noise | Verdict::Ignored)
+        || field.status == FieldStatus::ExtraForeign
 }
 
 /// One line a field: `STATUS PATH git → live  (manager, operation, age) origin`.
 fn fields(drift: &AppDrift, all: bool) -> String {
     let mut out = String::new();
-    let app = drift.app.as_ref().map_or_else(|| "offline".to_owned(), ToString::to_string);
-    let cause = drift.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
-    drop(writeln!(out, "{} {} {app}{cause}", drift.state.sign(), drift.state.word()));
+    let app = drift
+        .app
+        .as_ref()
+        .map_or_else(|| "offline".to_owned(), ToString::to_string);
+    let cause = drift
+        .cause
+        .as_ref()
+        .map(|cause| format!(": {cause}"))
+        .unwrap_or_default();
+    drop(writeln!(
+        out,
+        "{} {} {app}{cause}",
+        drift.state.sign(),
+        drift.state.word()
+    ));
     for object in &drift.objects {
-        let shown: Vec<&FieldDrift> = object.fields.iter().filter(|f| all || !is_hidden(f)).collect();
+        let shown: Vec<&FieldDrift> = object
+            .fields
+            .iter()
+            .filter(|f| all || !is_hidden(f))
+            .collect();
         if shown.is_empty() && matches!(object.state, ObjectState::InSync) {
             continue;
         }
         if shown.is_empty() && object.state == ObjectState::Ignored && !all {
             continue;
         }
-        let cause = object.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
-        drop(writeln!(out, "\n{} {}{}", object.state.word(), object.id, text::clean_line(&cause)));
+        let cause = object
+            .cause
+            .as_ref()
+            .map(|cause| format!(": {cause}"))
+            .unwrap_or_default();
+        drop(writeln!(
+            out,
+            "\n{} {}{}",
+            object.state.word(),
+            object.id,
+            text::clean_line(&cause)
+        ));
         for field in shown {
             drop(writeln!(out, "  {}", line(field)));
         }
@@ -112,11 +150,20 @@ fn line(field: &FieldDrift) -> String {
         if let Some(age) = owner.time.as_deref().and_then(age_of) {
             parts.push(age);
         }
-        let more = if field.owners.len() > 1 { format!(" and {} more", field.owners.len() - 1) } else { String::new() };
+        let more = if field.owners.len() > 1 {
+            format!(" and {} more", field.owners.len() - 1)
+        } else {
+            String::new()
+        };
         drop(write!(out, "  ({}{more})", parts.join(", ")));
     }
     if let Some(origin) = &field.origin {
-        drop(write!(out, "  {}:{}", text::clean_line(&origin.file), origin.line));
+        drop(write!(
+            out,
+            "  {}:{}",
+            text::clean_line(&origin.file),
+            origin.line
+        ));
     }
     drop(write!(out, "  [{}", field.verdict.word()));
     for extra in [&field.rule, &field.note].into_iter().flatten() {
@@ -128,7 +175,10 @@ fn line(field: &FieldDrift) -> String {
 
 fn age_of(time: &str) -> Option<String> {
     let time: jiff::Timestamp = time.parse().ok()?;
-    Some(format!("{} ago", text::age(clock::now().as_second() - time.as_second())))
+    Some(format!(
+        "{} ago",
+        text::age(clock::now().as_second() - time.as_second())
+    ))
 }
 
 fn sides(object: &ObjectDrift) -> (String, String) {
@@ -137,7 +187,10 @@ fn sides(object: &ObjectDrift) -> (String, String) {
 }
 
 fn differing(drift: &AppDrift) -> impl Iterator<Item = &ObjectDrift> {
-    drift.objects.iter().filter(|o| !matches!(o.state, ObjectState::InSync | ObjectState::Ignored) || o.fields.iter().any(|f| !is_hidden(f)))
+    drift.objects.iter().filter(|o| {
+        !matches!(o.state, ObjectState::InSync | ObjectState::Ignored)
+            || o.fields.iter().any(|f| !is_hidden(f))
+    })
 }
 
 fn unified(drift: &AppDrift) -> String {
@@ -146,7 +199,11 @@ fn unified(drift: &AppDrift) -> String {
         let (git, live) = sides(object);
         let diff = TextDiff::from_lines(&git, &live);
         let (from, to) = (format!("git/{}", object.id), format!("live/{}", object.id));
-        drop(write!(out, "{}", diff.unified_diff().context_radius(3).header(&from, &to)));
+        drop(write!(
+            out,
+            "{}",
+            diff.unified_diff().context_radius(3).header(&from, &to)
+        ));
     }
     out
 }
@@ -156,7 +213,11 @@ fn side_by_side(drift: &AppDrift, width: usize) -> String {
     let mut out = String::new();
     for object in differing(drift) {
         let (git, live) = sides(object);
-        drop(writeln!(out, "{}", text::pad(&format!("── {} {} ", object.state.word(), object.id), width).trim_end()));
+        drop(writeln!(
+            out,
+            "{}",
+            text::pad(&format!("── {} {} ", object.state.word(), object.id), width).trim_end()
+        ));
         drop(writeln!(out, "{} │ live", text::pad("git", half)));
         let (left, right): (Vec<&str>, Vec<&str>) = (git.lines().collect(), live.lines().collect());
         let diff = TextDiff::from_lines(&git, &live);
@@ -164,11 +225,25 @@ fn side_by_side(drift: &AppDrift, width: usize) -> String {
             for op in group {
                 let (old, new) = (op.old_range(), op.new_range());
                 for at in 0..old.len().max(new.len()) {
-                    let one = old.clone().nth(at).and_then(|i| left.get(i)).copied().unwrap_or("");
-                    let other = new.clone().nth(at).and_then(|i| right.get(i)).copied().unwrap_or("");
+                    let one = old
+                        .clone()
+                        .nth(at)
+                        .and_then(|i| left.get(i))
+                        .copied()
+                        .unwrap_or("");
+                    let other = new
+                        .clone()
+                        .nth(at)
+                        .and_then(|i| right.get(i))
+                        .copied()
+                        .unwrap_or("");
                     let sign = if one == other { '│' } else { '┃' };
                     let one = text::pad(&text::clean_line(one), half);
-                    drop(writeln!(out, "{one} {sign} {}", text::truncate(&text::clean_line(other), half)));
+                    drop(writeln!(
+                        out,
+                        "{one} {sign} {}",
+                        text::truncate(&text::clean_line(other), half)
+                    ));
                 }
             }
             drop(writeln!(out, "{} ┆", text::pad("", half)));

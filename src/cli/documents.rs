@@ -124,12 +124,16 @@ mod tests {
 
     #[test]
     fn no_escape_reaches_a_document() {
-        assert_eq!(cleaned(json!({"a": ["\u{1b}[2J"]})), json!({"a": ["\u{FFFD}[2J"]}));
+        assert_eq!(
+            cleaned(json!({"a": ["\u{1b}[2J"]})),
+            json!({"a": ["\u{FFFD}[2J"]})
+        );
     }
 
     #[test]
     fn a_problem_keeps_file_and_line() {
-        let fault = Fault::new(FaultKind::Unsupported, "not supported yet: helmCharts").at("a/kustomization.yaml", 3);
+        let fault = Fault::new(FaultKind::Unsupported, "not supported yet: helmCharts")
+            .at("a/kustomization.yaml", 3);
         assert_eq!(problem(&fault)["line"], json!(3));
         assert_eq!(problem(&fault)["kind"], json!("unsupported"));
     }

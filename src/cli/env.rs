@@ -19,7 +19,9 @@ impl Env {
     pub fn capture() -> Self {
         Self {
             vars: std::env::vars_os()
-                .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+                .filter_map(|(key, value)| {
+                    Some((key.into_string().ok()?, value.into_string().ok()?))
+                })
                 .collect(),
             can_ask: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
@@ -28,7 +30,10 @@ impl Env {
 
     /// Returns a variable that is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.vars
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
     }
 
     /// Returns all variables.

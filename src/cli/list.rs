@@ -63,7 +63,11 @@ pub fn say_contexts(fleet: &Fleet) -> Exit {
             exit = Exit::CouldNotRun;
             match context.cause() {
                 Some(fault) => words::problem(fault),
-                None => words::say(&format!("warning: {}: {}", context.name, context.state.word())),
+                None => words::say(&format!(
+                    "warning: {}: {}",
+                    context.name,
+                    context.state.word()
+                )),
             }
         } else if let Some(fault) = context.cause() {
             words::problem(fault);
@@ -78,7 +82,10 @@ fn as_table(apps: &[&App]) -> String {
         .iter()
         .map(|app| {
             let drift = app.current_drift();
-            let since = app.since.map(|since| age(now.as_second() - since.as_second())).unwrap_or_default();
+            let since = app
+                .since
+                .map(|since| age(now.as_second() - since.as_second()))
+                .unwrap_or_default();
             vec![
                 format!("{} {}", app.state.sign(), app.state.word()),
                 app.app.context.to_string(),
@@ -86,23 +93,42 @@ fn as_table(apps: &[&App]) -> String {
                 drift.map(|d| d.drifted.to_string()).unwrap_or_default(),
                 since,
                 short(app.applied.as_deref()),
-                app.cause.clone().or_else(|| app.message.clone()).unwrap_or_default(),
+                app.cause
+                    .clone()
+                    .or_else(|| app.message.clone())
+                    .unwrap_or_default(),
             ]
         })
         .collect();
     if rows.is_empty() {
         return "no apps".to_owned();
     }
-    table(&["STATE", "CONTEXT", "APP", "DRIFT", "SINCE", "APPLIED", "WHY"], &rows)
+    table(
+        &[
+            "STATE", "CONTEXT", "APP", "DRIFT", "SINCE", "APPLIED", "WHY",
+        ],
+        &rows,
+    )
 }
 
 /// Shortens `main@sha1:0123456789…` to `main@0123456`.
 pub fn short(revision: Option<&str>) -> String {
-    let Some(revision) = revision else { return String::new() };
-    let (name, digest) = revision.rsplit_once('@').map_or(("", revision), |(name, digest)| (name, digest));
+    let Some(revision) = revision else {
+        return String::new();
+    };
+    let (name, digest) = revision
+        .rsplit_once('@')
+        .map_or(("", revision), |(name, digest)| (name, digest));
     let digest = digest.rsplit(':').next().unwrap_or(digest);
-    let digest = digest.get(..7).filter(|_| digest.len() >= 40).unwrap_or(digest);
-    if name.is_empty() { digest.to_owned() } else { format!("{name}@{digest}") }
+    let digest = digest
+        .get(..7)
+        .filter(|_| digest.len() >= 40)
+        .unwrap_or(digest);
+    if name.is_empty() {
+        digest.to_owned()
+    } else {
+        format!("{name}@{digest}")
+    }
 }
 
 fn document(fleet: &Fleet, apps: &[&App]) -> Value {

@@ -50,9 +50,16 @@ fn run(cli: Cli, env: &Env) -> Result<Exit, Fault> {
         clap_complete::generate(shell, &mut command, "gitops-tui", &mut std::io::stdout());
         return Ok(Exit::Clean);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
-        Fault::new(FaultKind::Internal, "the async runtime could not be started").because(error)
-    })?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            Fault::new(
+                FaultKind::Internal,
+                "the async runtime could not be started",
+            )
+            .because(error)
+        })?;
     let ended = runtime.block_on(command(cli, env));
     // A fetch or a connection that still hangs must not keep the program from ending.
     runtime.shutdown_background();
@@ -64,7 +71,10 @@ async fn command(cli: Cli, env: &Env) -> Result<Exit, Fault> {
     match cli.command {
         None => tui::run(global, env).await,
         Some(Command::Demo) => {
-            let global = args::Global { demo: true, ..global.clone() };
+            let global = args::Global {
+                demo: true,
+                ..global.clone()
+            };
             tui::run(&global, env).await
         }
         Some(Command::List(args)) => list::run(&setup::jobs(global, env)?, &args).await,

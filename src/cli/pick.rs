@@ -7,13 +7,25 @@ use crate::runtime::jobs::{Compared, acceptable};
 
 /// Finds the objects that `KIND/NAMESPACE/NAME` (or `KIND/NAME`) names.
 pub fn object<'d>(compared: &'d Compared, text: &str) -> Result<&'d ObjectDrift, Fault> {
-    let fits = |id: &ObjectId| id.to_string().eq_ignore_ascii_case(text) || format!("{}/{}", id.kind, id.name).eq_ignore_ascii_case(text);
-    let found: Vec<&ObjectDrift> = compared.drift.objects.iter().filter(|o| fits(&o.id)).collect();
+    let fits = |id: &ObjectId| {
+        id.to_string().eq_ignore_ascii_case(text)
+            || format!("{}/{}", id.kind, id.name).eq_ignore_ascii_case(text)
+    };
+    let found: Vec<&ObjectDrift> = compared
+        .drift
+        .objects
+        .iter()
+        .filter(|o| fits(&o.id))
+        .collect();
     match found.as_slice() {
         [one] => Ok(one),
-        [] => Err(usage(compared, format!("`{text}` is not one of the app's objects"))
-            .hint(format!("it has: {}", names(&compared.drift.objects)))),
-        _ => Err(usage(compared, format!("`{text}` names several objects")).hint("write KIND/NAMESPACE/NAME")),
+        [] => Err(usage(
+            compared,
+            format!("`{text}` is not one of the app's objects"),
+        )
+        .hint(format!("it has: {}", names(&compared.drift.objects)))),
+        _ => Err(usage(compared, format!("`{text}` names several objects"))
+            .hint("write KIND/NAMESPACE/NAME")),
     }
 }
 
@@ -45,15 +57,22 @@ pub fn field(compared: &Compared, text: &str) -> Result<(ObjectId, FieldPath), F
         }
         return Err(no_such_field(compared, &path));
     }
-    let having: Vec<&ObjectDrift> =
-        compared.drift.objects.iter().filter(|o| o.fields.iter().any(|f| f.path == path)).collect();
+    let having: Vec<&ObjectDrift> = compared
+        .drift
+        .objects
+        .iter()
+        .filter(|o| o.fields.iter().any(|f| f.path == path))
+        .collect();
     match having.as_slice() {
         [one] => Ok((one.id.clone(), path)),
         [] => Err(no_such_field(compared, &path)),
         several => {
             let ids: Vec<String> = several.iter().map(|o| o.id.to_string()).collect();
-            Err(usage(compared, format!("{path} differs in {} objects", several.len()))
-                .hint(format!("write the object before it: {}", ids.join(", "))))
+            Err(usage(
+                compared,
+                format!("{path} differs in {} objects", several.len()),
+            )
+            .hint(format!("write the object before it: {}", ids.join(", "))))
         }
     }
 }
@@ -66,7 +85,11 @@ fn no_such_field(compared: &Compared, path: &FieldPath) -> Fault {
         .flat_map(|o| acceptable(o).map(move |f| format!("{} {}", o.id, f.path)))
         .take(8)
         .collect();
-    let hint = if all.is_empty() { "nothing differs".to_owned() } else { format!("what differs: {}", all.join("; ")) };
+    let hint = if all.is_empty() {
+        "nothing differs".to_owned()
+    } else {
+        format!("what differs: {}", all.join("; "))
+    };
     usage(compared, format!("{path} does not differ")).hint(hint)
 }
 
@@ -88,7 +111,9 @@ pub fn fields(
     if all {
         for object in &compared.drift.objects {
             picked.extend(
-                acceptable(object).filter(|f| counts(f)).map(|f| (object.id.clone(), f.path.clone())),
+                acceptable(object)
+                    .filter(|f| counts(f))
+                    .map(|f| (object.id.clone(), f.path.clone())),
             );
         }
     }

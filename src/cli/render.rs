@@ -32,15 +32,33 @@ pub async fn run(global: &Global, env: &Env, args: &RenderArgs) -> Result<Exit, 
     }
     let file = FileApp::read(args.app_file.as_deref(), args.objects.as_deref())?;
     let rendered = render_files(Path::new(&args.target), args.profile.map(profile), &file)?;
-    let Rendered { objects, text, problems, warnings, .. } = rendered;
+    let Rendered {
+        objects,
+        text,
+        problems,
+        warnings,
+        ..
+    } = rendered;
     for warning in &warnings {
         words::problem(warning);
     }
     Ok(print(args, &objects, text.as_deref(), &problems, false))
 }
 
-fn print(args: &RenderArgs, objects: &[Desired], text: Option<&str>, problems: &[Fault], mask: bool) -> Exit {
-    let value = |desired: &Desired| if mask { masked(desired) } else { desired.value.clone() };
+fn print(
+    args: &RenderArgs,
+    objects: &[Desired],
+    text: Option<&str>,
+    problems: &[Fault],
+    mask: bool,
+) -> Exit {
+    let value = |desired: &Desired| {
+        if mask {
+            masked(desired)
+        } else {
+            desired.value.clone()
+        }
+    };
     if args.origins {
         match args.output {
             Form::Table => words::result(&origins(objects, mask)),
@@ -54,14 +72,20 @@ fn print(args: &RenderArgs, objects: &[Desired], text: Option<&str>, problems: &
                 let parts: Vec<String> = objects.iter().map(|d| emit(&value(d))).collect();
                 words::raw(parts.join("---\n").as_bytes());
             }
-            (Form::Json, _) => words::result(&format!("{:#}", document(objects, problems, false, mask))),
+            (Form::Json, _) => {
+                words::result(&format!("{:#}", document(objects, problems, false, mask)))
+            }
             (Form::Yaml, _) => words::result(&emit(&document(objects, problems, false, mask))),
         }
     }
     for problem in problems {
         words::problem(problem);
     }
-    if problems.is_empty() { Exit::Clean } else { Exit::CouldNotRun }
+    if problems.is_empty() {
+        Exit::Clean
+    } else {
+        Exit::CouldNotRun
+    }
 }
 
 /// Masks the data of Secrets and every field that was filled from one.
@@ -69,7 +93,12 @@ fn masked(desired: &Desired) -> Value {
     let mut value = desired.value.clone();
     if desired.id.kind == "Secret" {
         for key in ["data", "stringData"] {
-            for (_, entry) in value.get_mut(key).and_then(Value::as_object_mut).into_iter().flatten() {
+            for (_, entry) in value
+                .get_mut(key)
+                .and_then(Value::as_object_mut)
+                .into_iter()
+                .flatten()
+            {
                 *entry = Value::from(MASK);
             }
         }
@@ -78,7 +107,9 @@ fn masked(desired: &Desired) -> Value {
         let mut node = Some(&mut value);
         for step in &route.0 {
             node = match (node, step) {
-                (Some(node), crate::domain::yaml::RouteStep::Key(key)) => node.get_mut(key.as_str()),
+                (Some(node), crate::domain::yaml::RouteStep::Key(key)) => {
+                    node.get_mut(key.as_str())
+                }
                 (Some(node), crate::domain::yaml::RouteStep::Index(index)) => node.get_mut(*index),
                 (None, _) => None,
             };
@@ -95,9 +126,18 @@ fn origins(objects: &[Desired], mask: bool) -> String {
     let mut out = String::new();
     for desired in objects {
         drop(writeln!(out, "{}", desired.id));
-        let value = if mask { masked(desired) } else { desired.value.clone() };
+        let value = if mask {
+            masked(desired)
+        } else {
+            desired.value.clone()
+        };
         for (route, origin) in &desired.origins.0 {
-            let Some(leaf) = route.get(&value).filter(|v| !v.is_object() && !v.is_array()) else { continue };
+            let Some(leaf) = route
+                .get(&value)
+                .filter(|v| !v.is_object() && !v.is_array())
+            else {
+                continue;
+            };
             let shown = text::truncate(&leaf.to_string(), 60).into_owned();
             drop(writeln!(
                 out,
@@ -117,7 +157,11 @@ fn document(objects: &[Desired], problems: &[Fault], with_origins: bool, mask: b
     let objects: Vec<Value> = objects
         .iter()
         .map(|desired| {
-            let object = if mask { masked(desired) } else { desired.value.clone() };
+            let object = if mask {
+                masked(desired)
+            } else {
+                desired.value.clone()
+            };
             let mut row = json!({"object": object});
             if with_origins {
                 let origins: BTreeMap<String, Value> = desired

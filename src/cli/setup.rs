@@ -34,7 +34,10 @@ pub fn settings(global: &Global, env: &Env) -> Result<(Settings, Option<Folders>
 }
 
 fn variables(env: &Env) -> Variables {
-    Variables::new(env.vars().clone())
+    env.vars()
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect()
 }
 
 /// Makes the jobs of a run; must be called inside the runtime.
@@ -56,12 +59,20 @@ pub fn jobs(global: &Global, env: &Env) -> Result<Jobs, Fault> {
         timeout: Some(global.timeout.unwrap_or(timeouts.request.0)),
         mirrors: PathBuf::new(),
         state: None,
-        actor: env.get("USER").or(env.get("LOGNAME")).unwrap_or("unknown").to_owned(),
+        actor: env
+            .get("USER")
+            .or(env.get("LOGNAME"))
+            .unwrap_or("unknown")
+            .to_owned(),
         identity: None,
     };
     let places = if global.demo {
         let demo = Demo::start(clock::now())?;
-        options.mirrors = demo.repository().parent().unwrap_or(Path::new(".")).join("mirrors");
+        options.mirrors = demo
+            .repository()
+            .parent()
+            .unwrap_or(Path::new("."))
+            .join("mirrors");
         options.identity = Some(("Demo On-Call".to_owned(), "oncall@acme.example".to_owned()));
         "oncall".clone_into(&mut options.actor);
         Places::demo(demo)
@@ -79,8 +90,10 @@ pub fn jobs(global: &Global, env: &Env) -> Result<Jobs, Fault> {
     let jobs = Jobs::new(places, settings, options, access);
     for name in &global.context {
         if !jobs.contexts().iter().any(|c| **c == **name) {
-            return Err(Fault::new(FaultKind::Usage, format!("there is no context `{name}`"))
-                .hint("see the contexts with kubectl config get-contexts"));
+            return Err(
+                Fault::new(FaultKind::Usage, format!("there is no context `{name}`"))
+                    .hint("see the contexts with kubectl config get-contexts"),
+            );
         }
     }
     Ok(jobs)
@@ -90,7 +103,13 @@ fn kube_env(global: &Global, env: &Env) -> KubeEnv {
     let (files, named) = match (&global.kubeconfig, env.get("KUBECONFIG")) {
         (Some(file), _) => (vec![file.clone()], true),
         (None, Some(list)) => (std::env::split_paths(list).collect(), true),
-        (None, None) => (env.home().map(|home| home.join(".kube/config")).into_iter().collect(), false),
+        (None, None) => (
+            env.home()
+                .map(|home| home.join(".kube/config"))
+                .into_iter()
+                .collect(),
+            false,
+        ),
     };
     let proxy = |upper: &str, lower: &str| env.get(upper).or(env.get(lower)).map(str::to_owned);
     KubeEnv {
@@ -99,6 +118,6 @@ fn kube_env(global: &Global, env: &Env) -> KubeEnv {
         https_proxy: proxy("HTTPS_PROXY", "https_proxy"),
         http_proxy: proxy("HTTP_PROXY", "http_proxy"),
         no_proxy: proxy("NO_PROXY", "no_proxy"),
+        answer_within: global.timeout.map(|limit| limit.as_secs()),
     }
 }
-

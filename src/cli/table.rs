@@ -6,12 +6,21 @@ use crate::domain::text;
 pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let clean: Vec<Vec<String>> = std::iter::once(head.iter().map(|&h| h.to_owned()).collect())
         .chain(rows.iter().map(|row| {
-            row.iter().map(|cell| text::clean_line(cell).into_owned()).collect::<Vec<_>>()
+            row.iter()
+                .map(|cell| text::clean_line(cell).into_owned())
+                .collect::<Vec<_>>()
         }))
         .collect();
     let columns = head.len();
     let widths: Vec<usize> = (0..columns)
-        .map(|at| clean.iter().filter_map(|row| row.get(at)).map(|c| text::width(c)).max().unwrap_or(0))
+        .map(|at| {
+            clean
+                .iter()
+                .filter_map(|row| row.get(at))
+                .map(|c| text::width(c))
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     let mut out = String::new();
     for row in &clean {
@@ -36,7 +45,13 @@ mod tests {
 
     #[test]
     fn aligns_by_cells() {
-        let rows = vec![vec!["日本".into(), "x".into()], vec!["a".into(), "y\u{1b}".into()]];
-        assert_eq!(table(&["NAME", "V"], &rows), "NAME  V\n日本  x\na     y\u{FFFD}\n");
+        let rows = vec![
+            vec!["日本".into(), "x".into()],
+            vec!["a".into(), "y\u{1b}".into()],
+        ];
+        assert_eq!(
+            table(&["NAME", "V"], &rows),
+            "NAME  V\n日本  x\na     y\u{FFFD}\n"
+        );
     }
 }

@@ -132,6 +132,13 @@ impl Fault {
         self
     }
 
+    /// Returns the words without the subject, where the reader knows what it is about.
+    pub fn without_subject(&self) -> String {
+        let mut words = self.clone();
+        words.subject = None;
+        words.to_string()
+    }
+
     /// Says the next step.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -645,7 +645,7 @@ fn state(objects: &[ObjectDrift], problems: &[Fault]) -> (AppState, Option<Strin
         return (AppState::Drifted, cause);
     }
     if let Some(problem) = problems.first() {
-        return (AppState::Unknown, Some(problem.to_string()));
+        return (AppState::Unknown, Some(problem.without_subject()));
     }
     if let Some(object) = objects.iter().find(|o| o.state == ObjectState::Unknown) {
         let cause = object

@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-
 use super::desired::{At, Rendering, blocking};
 use super::{Compared, Jobs};
 use crate::domain::backfill::{self, Accepted, Hand, Message, Plan, Refused, Wish};
@@ -85,21 +84,32 @@ impl Jobs {
     ) -> Result<Backfill, Fault> {
         let app = &compared.app;
         let about = |fault: Fault| fault.about(app.app.to_string());
-        let nothing = || about(Fault::new(FaultKind::Usage, "no field is chosen")).hint("name fields, objects or --all");
+        let nothing = || {
+            about(Fault::new(FaultKind::Usage, "no field is chosen"))
+                .hint("name fields, objects or --all")
+        };
         if picked.is_empty() {
             return Err(nothing());
         }
         let cluster = self.cluster(&app.app.context).await?;
         let object = app.object();
         let inputs = self.inputs(&cluster, app, &object).await;
-        let (mut renderings, problems) = self.desired(app, &object, &compared.sources, &inputs, At::Tip).await;
+        let (mut renderings, problems) = self
+            .desired(app, &object, &compared.sources, &inputs, At::Tip)
+            .await;
         if let Some(problem) = problems.into_iter().next() {
-            return Err(about(Fault::new(FaultKind::Refused, "Git cannot be rendered as a whole at its tip, so nothing can be proven"))
-                .because(problem)
-                .hint("mend this first"));
+            return Err(about(Fault::new(
+                FaultKind::Refused,
+                "Git cannot be rendered as a whole at its tip, so nothing can be proven",
+            ))
+            .because(problem)
+            .hint("mend this first"));
         }
         let Some(mut rendering) = renderings.pop().filter(|_| renderings.is_empty()) else {
-            return Err(about(Fault::new(FaultKind::Unsupported, "accepting into an app with several sources comes later")));
+            return Err(about(Fault::new(
+                FaultKind::Unsupported,
+                "accepting into an app with several sources comes later",
+            )));
         };
         if let Some(folder) = repository {
             rendering = self.in_clone(rendering, folder).await?;
@@ -110,7 +120,11 @@ impl Jobs {
         let tree = Arc::clone(&rendering.tree);
         let plan = blocking(move || plan(&*tree, &folder, &request, wishes, &others)).await?;
         let message = message(compared, &plan);
-        let url = rendering.mirror.url().map(crate::world::git::GitUrl::shown).unwrap_or_default();
+        let url = rendering
+            .mirror
+            .url()
+            .map(crate::world::git::GitUrl::shown)
+            .unwrap_or_default();
         Ok(Backfill {
             app: app.app.clone(),
             branch: branch(&app.app),
@@ -130,16 +144,24 @@ impl Jobs {
     pub async fn commit(&self, backfill: &Backfill, asked: &Commits) -> Result<Committed, Fault> {
         let about = |fault: Fault| fault.about(backfill.app.to_string());
         if self.is_read_only() {
-            return Err(about(Fault::new(FaultKind::Refused, "read-only: nothing is committed")));
+            return Err(about(Fault::new(
+                FaultKind::Refused,
+                "read-only: nothing is committed",
+            )));
         }
         if backfill.plan.files.is_empty() {
-            return Err(about(Fault::new(FaultKind::Refused, "nothing can be accepted"))
-                .hint("the reasons stand beside each field"));
+            return Err(
+                about(Fault::new(FaultKind::Refused, "nothing can be accepted"))
+                    .hint("the reasons stand beside each field"),
+            );
         }
         if backfill.plan.proof.moved > 0 {
             return Err(about(Fault::new(
                 FaultKind::Refused,
-                format!("the edit would move {} other fields", backfill.plan.proof.moved),
+                format!(
+                    "the edit would move {} other fields",
+                    backfill.plan.proof.moved
+                ),
             )));
         }
         let identity = match &self.0.options.identity {
@@ -147,8 +169,14 @@ impl Jobs {
             None => None,
         };
         let (mirror, base) = (Arc::clone(&backfill.mirror), backfill.base.clone());
-        let branch = asked.branch.clone().unwrap_or_else(|| backfill.branch.clone());
-        let message = asked.message.clone().unwrap_or_else(|| backfill.message.clone());
+        let branch = asked
+            .branch
+            .clone()
+            .unwrap_or_else(|| backfill.branch.clone());
+        let message = asked
+            .message
+            .clone()
+            .unwrap_or_else(|| backfill.message.clone());
         let edits: Vec<Edit> = backfill.plan.files.iter().map(Edit::from).collect();
         let commit = blocking(move || {
             let identity = match identity {
@@ -182,7 +210,12 @@ impl Jobs {
             context: backfill.app.context.to_string(),
             app: backfill.app.target.to_string(),
             verb: "accept".to_owned(),
-            result: if committed.push_fault.is_some() { "committed, push refused" } else { "done" }.to_owned(),
+            result: if committed.push_fault.is_some() {
+                "committed, push refused"
+            } else {
+                "done"
+            }
+            .to_owned(),
             words: format!("{} on {}", committed.commit, committed.branch),
         });
         committed.notes.extend(note.map(|fault| fault.to_string()));
@@ -195,13 +228,21 @@ impl Jobs {
         blocking(move || {
             let mirror = Arc::new(Mirror::of_clone(&folder, &access)?);
             let commit = mirror.resolve(&rendering.commit).map_err(|fault| {
-                Fault::new(FaultKind::Git, format!("the clone lacks commit {}", rendering.commit))
-                    .about(folder.display().to_string())
-                    .because(fault)
-                    .hint("fetch in the clone first")
+                Fault::new(
+                    FaultKind::Git,
+                    format!("the clone lacks commit {}", rendering.commit),
+                )
+                .about(folder.display().to_string())
+                .because(fault)
+                .hint("fetch in the clone first")
             })?;
             let tree = Arc::new(mirror.tree(&commit)?);
-            Ok(Rendering { mirror, tree, commit, ..rendering })
+            Ok(Rendering {
+                mirror,
+                tree,
+                commit,
+                ..rendering
+            })
         })
         .await?
     }
@@ -211,9 +252,17 @@ impl Jobs {
     async fn others(&self, cluster: &Cluster, app: &App) -> Vec<(String, Request)> {
         let kind = app.app.target.kind;
         let mut all = vec![];
-        let Ok(Some(objects)) = cluster.list(kind.group(), kind.kind(), None).await else { return all };
+        let Ok(Some(objects)) = cluster.list(kind.group(), kind.kind(), None).await else {
+            return all;
+        };
         for object in objects {
-            let Some(other) = App::read(&app.app.context, kind, &object, clock::now(), &self.fleet_settings()) else {
+            let Some(other) = App::read(
+                &app.app.context,
+                kind,
+                &object,
+                clock::now(),
+                &self.fleet_settings(),
+            ) else {
                 continue;
             };
             let same_source = match kind {
@@ -225,7 +274,9 @@ impl Jobs {
             if other.app == app.app || !same_source || other.later.is_some() {
                 continue;
             }
-            let Ok((_, other, sources)) = self.app(&other.app).await else { continue };
+            let Ok((_, other, sources)) = self.app(&other.app).await else {
+                continue;
+            };
             let object = other.object();
             let inputs = self.inputs(cluster, &other, &object).await;
             if let Some(request) = self.request(&other, &object, &sources, &inputs) {
@@ -236,9 +287,18 @@ impl Jobs {
     }
 }
 
-fn plan(tree: &dyn Tree, folder: &str, request: &Request, wishes: Wishes, others: &[(String, Request)]) -> Plan {
+fn plan(
+    tree: &dyn Tree,
+    folder: &str,
+    request: &Request,
+    wishes: Wishes,
+    others: &[(String, Request)],
+) -> Plan {
     let again = |tree: &dyn Tree| render(tree, request);
-    let app = backfill::App { folder, render: &again };
+    let app = backfill::App {
+        folder,
+        render: &again,
+    };
     let renders: Vec<Box<dyn Fn(&dyn Tree) -> crate::domain::render::Rendered + '_>> = others
         .iter()
         .map(|(_, request)| {
@@ -248,7 +308,11 @@ fn plan(tree: &dyn Tree, folder: &str, request: &Request, wishes: Wishes, others
     let others: Vec<backfill::Other<'_>> = others
         .iter()
         .zip(&renders)
-        .map(|((words, _), render)| backfill::Other { words: words.clone(), render: &**render, before: None })
+        .map(|((words, _), render)| backfill::Other {
+            words: words.clone(),
+            render: &**render,
+            before: None,
+        })
         .collect();
     let mut plan = backfill::plan(tree, &app, &wishes.granted, &others);
     plan.refused.extend(wishes.refused);
@@ -263,7 +327,10 @@ struct Wishes {
 /// Words the chosen fields as wishes, with their places at the tip of Git. What is no drift of Git's, and what is
 /// secret, is refused here.
 fn wishes(compared: &Compared, picked: &Picked, tip: &[Desired]) -> Wishes {
-    let mut wishes = Wishes { granted: vec![], refused: vec![] };
+    let mut wishes = Wishes {
+        granted: vec![],
+        refused: vec![],
+    };
     for (id, path) in picked {
         let object = compared.drift.objects.iter().find(|o| o.id == *id);
         let field = object.and_then(|o| o.fields.iter().find(|f| f.path == *path));
@@ -276,24 +343,46 @@ fn wishes(compared: &Compared, picked: &Picked, tip: &[Desired]) -> Wishes {
             origin: None,
         };
         let mut refuse = |wish: &Wish, reason: &str, hint: &str| {
-            wishes.refused.push(Refused { wish: wish.clone(), reason: reason.to_owned(), hint: hint.to_owned() });
+            wishes.refused.push(Refused {
+                wish: wish.clone(),
+                reason: reason.to_owned(),
+                hint: hint.to_owned(),
+            });
         };
         let Some(field) = field else {
-            refuse(&wish, "the field does not differ", "see what does with gitops-tui diff");
+            refuse(
+                &wish,
+                "the field does not differ",
+                "see what does with gitops-tui diff",
+            );
             continue;
         };
         if field.masked {
-            refuse(&wish, "it holds a secret value, which never goes into Git in the clear", "change it where the Secret is made: SOPS, SealedSecret or the secret store");
+            refuse(
+                &wish,
+                "it holds a secret value, which never goes into Git in the clear",
+                "change it where the Secret is made: SOPS, SealedSecret or the secret store",
+            );
             continue;
         }
         if field.status == FieldStatus::ExtraForeign
-            || field.owners.iter().any(|o| o.class == OwnerClass::Automation && o.subresource.as_deref() == Some("scale"))
+            || field.owners.iter().any(|o| {
+                o.class == OwnerClass::Automation && o.subresource.as_deref() == Some("scale")
+            })
         {
-            refuse(&wish, "an automation sets this field", "leave the field out of Git, or add an ignore rule");
+            refuse(
+                &wish,
+                "an automation sets this field",
+                "leave the field out of Git, or add an ignore rule",
+            );
             continue;
         }
         let Some(desired) = desired else {
-            refuse(&wish, "Git does not render this object at its tip", "sync first, then look again");
+            refuse(
+                &wish,
+                "Git does not render this object at its tip",
+                "sync first, then look again",
+            );
             continue;
         };
         wish.from = path.get(&desired.value).cloned();
@@ -321,12 +410,23 @@ pub fn acceptable(object: &ObjectDrift) -> impl Iterator<Item = &FieldDrift> {
 
 fn message(compared: &Compared, plan: &Plan) -> String {
     let hand = |accepted: &Accepted| {
-        let object = compared.drift.objects.iter().find(|o| o.id == accepted.wish.object)?;
-        let field = object.fields.iter().find(|f| f.path == accepted.wish.path)?;
+        let object = compared
+            .drift
+            .objects
+            .iter()
+            .find(|o| o.id == accepted.wish.object)?;
+        let field = object
+            .fields
+            .iter()
+            .find(|f| f.path == accepted.wish.path)?;
         let owner = field.owners.first()?;
-        Some(Hand { manager: owner.manager.clone(), time: owner.time.clone() })
+        Some(Hand {
+            manager: owner.manager.clone(),
+            time: owner.time.clone(),
+        })
     };
-    let accepted: Vec<(&Accepted, Option<Hand>)> = plan.accepted.iter().map(|a| (a, hand(a))).collect();
+    let accepted: Vec<(&Accepted, Option<Hand>)> =
+        plan.accepted.iter().map(|a| (a, hand(a))).collect();
     Message {
         context: &compared.app.app.context,
         app: &compared.app.app.target.to_string(),
@@ -338,16 +438,36 @@ fn message(compared: &Compared, plan: &Plan) -> String {
 /// Names the branch: `drift/CONTEXT/APP/DATE`, in characters that every Git server takes.
 fn branch(app: &AppRef) -> String {
     let plain = |text: &str| -> String {
-        let mapped: String =
-            text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect();
+        let mapped: String = text
+            .chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || c == '-' {
+                    c
+                } else {
+                    '-'
+                }
+            })
+            .collect();
         mapped.trim_matches('-').to_owned()
     };
     let date = clock::now().to_string();
     let date = date.get(..10).unwrap_or("today");
-    format!("drift/{}/{}/{date}-1", plain(&app.context), plain(&app.target.name))
+    format!(
+        "drift/{}/{}/{date}-1",
+        plain(&app.context),
+        plain(&app.target.name)
+    )
 }
 
 fn fixed_identity(name: &str, email: &str) -> Identity {
-    let person = Person { name: name.to_owned(), email: email.to_owned(), time: clock::now().as_second(), offset: 0 };
-    Identity { author: person.clone(), committer: person }
+    let person = Person {
+        name: name.to_owned(),
+        email: email.to_owned(),
+        time: clock::now().as_second(),
+        offset: 0,
+    };
+    Identity {
+        author: person.clone(),
+        committer: person,
+    }
 }

@@ -45,7 +45,10 @@ pub struct Acted {
 
 impl Jobs {
     fn actor(&self) -> Actor {
-        Actor { name: self.0.options.actor.clone(), now: clock::now() }
+        Actor {
+            name: self.0.options.actor.clone(),
+            now: clock::now(),
+        }
     }
 
     /// Plans an act on an app, as the cluster has it now.
@@ -57,13 +60,19 @@ impl Jobs {
         let (cluster, app, sources) = self.app(app).await?;
         let project = project(&cluster, &app).await;
         let nearest: Vec<&SourceObject> = sources.iter().collect();
-        let around = Surroundings { sources: &nearest, project: project.as_ref() };
+        let around = Surroundings {
+            sources: &nearest,
+            project: project.as_ref(),
+        };
         match asked {
             Asked::Sync(options) => operate::sync(&app, around, options, &self.actor()),
             Asked::Refresh { hard } => operate::refresh(&app, around, *hard, &self.actor()),
             Asked::Hold(note) => operate::hold(&app, note, &self.actor()),
             Asked::Resume => operate::resume(&app),
-            Asked::Revert(_) => Err(Fault::new(FaultKind::Internal, "a revert is planned from a comparison")),
+            Asked::Revert(_) => Err(Fault::new(
+                FaultKind::Internal,
+                "a revert is planned from a comparison",
+            )),
         }
     }
 
@@ -80,13 +89,18 @@ impl Jobs {
         let permit = self.permit()?;
         let cluster = self.cluster(&plan.app.context).await?;
         let performed = cluster.perform(plan, permit, false).await;
-        let done: Vec<String> =
-            performed.outcomes.iter().filter(|o| o.result.is_ok()).map(|o| o.words.clone()).collect();
+        let done: Vec<String> = performed
+            .outcomes
+            .iter()
+            .filter(|o| o.result.is_ok())
+            .map(|o| o.words.clone())
+            .collect();
         let result = match (performed.fault(), wait) {
             (Some(fault), _) => Err(fault.clone()),
-            (None, Some(limit)) if plan.expect != Expect::Answer => {
-                cluster.watch_result(plan, &performed, limit, tell).await.map(Some)
-            }
+            (None, Some(limit)) if plan.expect != Expect::Answer => cluster
+                .watch_result(plan, &performed, limit, tell)
+                .await
+                .map(Some),
             _ => Ok(None),
         };
         let note = self.note(&JournalEntry {
@@ -94,10 +108,16 @@ impl Jobs {
             context: plan.app.context.to_string(),
             app: plan.app.target.to_string(),
             verb: plan.verb.word().to_owned(),
-            result: result.as_ref().map_or_else(|fault| fault.kind.word().to_owned(), |_| "done".to_owned()),
+            result: result
+                .as_ref()
+                .map_or_else(|fault| fault.kind.word().to_owned(), |_| "done".to_owned()),
             words: done.join("; "),
         });
-        Ok(Acted { done, message: result?, notes: note.into_iter().collect() })
+        Ok(Acted {
+            done,
+            message: result?,
+            notes: note.into_iter().collect(),
+        })
     }
 }
 
@@ -106,7 +126,10 @@ async fn project(cluster: &Cluster, app: &App) -> Option<serde_json::Value> {
         return None;
     }
     let object = app.object();
-    let name = object.pointer("/spec/project").and_then(serde_json::Value::as_str).unwrap_or("default");
+    let name = object
+        .pointer("/spec/project")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or("default");
     let id = ObjectId {
         api_version: app.api_version.clone(),
         kind: "AppProject".to_owned(),
@@ -121,14 +144,18 @@ fn plan_revert(compared: &Compared, chosen: &[(ObjectId, Chosen)]) -> Result<Pla
     let mut objects = vec![];
     for (id, chosen) in chosen {
         let Some(drift) = compared.drift.objects.iter().find(|o| o.id == *id) else {
-            return Err(Fault::new(FaultKind::NotFound, format!("{id} is not one of the app's objects"))
-                .about(compared.app.app.to_string()));
+            return Err(Fault::new(
+                FaultKind::NotFound,
+                format!("{id} is not one of the app's objects"),
+            )
+            .about(compared.app.app.to_string()));
         };
         objects.push(RevertObject {
             desired: compared.desired.iter().find(|d| d.id == *id),
             live: compared.live.iter().find(|l| {
                 ObjectId::of(l).is_some_and(|live| {
-                    live.same_object(id) || (id.namespace.is_none() && live.kind == id.kind && live.name == id.name)
+                    live.same_object(id)
+                        || (id.namespace.is_none() && live.kind == id.kind && live.name == id.name)
                 })
             }),
             drift,
@@ -158,7 +185,9 @@ pub fn group(picked: Vec<(ObjectId, FieldPath)>) -> Vec<(ObjectId, Chosen)> {
             None => all.push((id, vec![path])),
         }
     }
-    all.into_iter().map(|(id, paths)| (id, Chosen::Fields(paths))).collect()
+    all.into_iter()
+        .map(|(id, paths)| (id, Chosen::Fields(paths)))
+        .collect()
 }
 
 /// Returns how long an act is waited for by default.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::desired::{At, Rendering, blocking};
 use super::Jobs;
+use super::desired::{At, Rendering, blocking};
 use crate::domain::drift::{self, AppDrift, Comparison, Engine, FieldStatus, ObjectState, Verdict};
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::fleet::{App, AppKind, AppRef, AppState, DriftSummary, LastHand, SourceObject};
@@ -44,11 +44,15 @@ impl Jobs {
     pub async fn render(&self, app: &AppRef) -> Result<(Vec<Desired>, Vec<Fault>), Fault> {
         let (cluster, app, sources) = self.app(app).await?;
         if let Some(later) = &app.later {
-            return Err(Fault::new(FaultKind::Unsupported, later.clone()).about(app.app.to_string()));
+            return Err(
+                Fault::new(FaultKind::Unsupported, later.clone()).about(app.app.to_string())
+            );
         }
         let object = app.object();
         let inputs = self.inputs(&cluster, &app, &object).await;
-        let (renderings, problems) = self.desired(&app, &object, &sources, &inputs, At::Applied).await;
+        let (renderings, problems) = self
+            .desired(&app, &object, &sources, &inputs, At::Applied)
+            .await;
         Ok((last_wins(&renderings), problems))
     }
 
@@ -63,7 +67,9 @@ impl Jobs {
         }
         let object = app.object();
         let inputs = self.inputs(cluster, &app, &object).await;
-        let (renderings, problems) = self.desired(&app, &object, &sources, &inputs, At::Applied).await;
+        let (renderings, problems) = self
+            .desired(&app, &object, &sources, &inputs, At::Applied)
+            .await;
         let desired = last_wins(&renderings);
         let inventory: Vec<ObjectId> = app
             .inventory()
@@ -88,7 +94,17 @@ impl Jobs {
             }
         }
         let definitions = definitions(cluster, &desired).await;
-        let work = Work { app, object, settings: inputs.settings().cloned(), desired, live, inventory, unreadable, problems, definitions };
+        let work = Work {
+            app,
+            object,
+            settings: inputs.settings().cloned(),
+            desired,
+            live,
+            inventory,
+            unreadable,
+            problems,
+            definitions,
+        };
         let (work, drift) = blocking(move || {
             let drift = work.compare();
             (work, drift)
@@ -122,7 +138,11 @@ struct Work {
 impl Work {
     fn compare(&self) -> AppDrift {
         // A rendering with a problem may lack objects: what it does not have is then no candidate for pruning.
-        let inventory: &[ObjectId] = if self.problems.is_empty() { &self.inventory } else { &[] };
+        let inventory: &[ObjectId] = if self.problems.is_empty() {
+            &self.inventory
+        } else {
+            &[]
+        };
         drift::compare(&Comparison {
             engine: match self.app.app.target.kind {
                 AppKind::Kustomization => Engine::Flux,
@@ -151,7 +171,15 @@ fn not_compared(app: App, sources: Vec<SourceObject>, why: &str) -> Compared {
         hidden: drift::Hidden::default(),
         problems: vec![Fault::new(FaultKind::Unsupported, why).about(app.app.to_string())],
     };
-    Compared { app, sources, drift, renderings: vec![], desired: vec![], live: vec![], commit: None }
+    Compared {
+        app,
+        sources,
+        drift,
+        renderings: vec![],
+        desired: vec![],
+        live: vec![],
+        commit: None,
+    }
 }
 
 /// Joins the objects of several sources; of equal ones the last wins, as Argo CD has it.
@@ -169,7 +197,14 @@ fn last_wins(renderings: &[Rendering]) -> Vec<Desired> {
 /// Returns the objects to read: what Git says, at Git's versions, then what only the inventory holds.
 fn wanted(desired: &[Desired], inventory: &[ObjectId]) -> Vec<ObjectId> {
     let mut seen = BTreeSet::new();
-    let key = |id: &ObjectId| (id.group().to_owned(), id.kind.clone(), id.namespace.clone(), id.name.clone());
+    let key = |id: &ObjectId| {
+        (
+            id.group().to_owned(),
+            id.kind.clone(),
+            id.namespace.clone(),
+            id.name.clone(),
+        )
+    };
     desired
         .iter()
         .map(|d| &d.id)
@@ -181,7 +216,9 @@ fn wanted(desired: &[Desired], inventory: &[ObjectId]) -> Vec<ObjectId> {
 
 /// Reads the definitions of the custom resources among the objects; what may not be read is left out.
 async fn definitions(cluster: &Cluster, desired: &[Desired]) -> Vec<Value> {
-    let Ok(discovery) = cluster.discovery().await else { return vec![] };
+    let Ok(discovery) = cluster.discovery().await else {
+        return vec![];
+    };
     let names: BTreeSet<String> = desired
         .iter()
         .filter(|d| d.id.group().contains('.') && !d.id.group().ends_with(".k8s.io"))
@@ -196,19 +233,32 @@ async fn definitions(cluster: &Cluster, desired: &[Desired]) -> Vec<Value> {
             name,
         })
         .collect();
-    cluster.get_all(&ids).await.into_iter().filter_map(|found| found.ok().flatten()).collect()
+    cluster
+        .get_all(&ids)
+        .await
+        .into_iter()
+        .filter_map(|found| found.ok().flatten())
+        .collect()
 }
 
 /// Sums a comparison up for the fleet.
 pub fn summary(app: &App, drift: &AppDrift) -> DriftSummary {
     let fields = || drift.objects.iter().flat_map(|o| &o.fields);
     let counted = |f: &&drift::FieldDrift| matches!(f.verdict, Verdict::Drift | Verdict::Held);
-    let whole = drift.objects.iter().filter(|o| matches!(o.state, ObjectState::Missing | ObjectState::Extra)).count();
-    let owner = fields().filter(counted).flat_map(|f| &f.owners).max_by(|a, b| a.time.cmp(&b.time)).map(|owner| LastHand {
-        manager: owner.manager.clone(),
-        time: owner.time.as_deref().and_then(|t| t.parse().ok()),
-        class: owner.class.word().to_owned(),
-    });
+    let whole = drift
+        .objects
+        .iter()
+        .filter(|o| matches!(o.state, ObjectState::Missing | ObjectState::Extra))
+        .count();
+    let owner = fields()
+        .filter(counted)
+        .flat_map(|f| &f.owners)
+        .max_by(|a, b| a.time.cmp(&b.time))
+        .map(|owner| LastHand {
+            manager: owner.manager.clone(),
+            time: owner.time.as_deref().and_then(|t| t.parse().ok()),
+            class: owner.class.word().to_owned(),
+        });
     DriftSummary {
         state: drift.state,
         cause: drift.cause.clone(),

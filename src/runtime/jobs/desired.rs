@@ -54,9 +54,21 @@ impl Inputs {
 impl Jobs {
     /// Returns the mirror of a repository, fetched in this run as far as that is allowed and needed; `wants` is a
     /// commit that must be there. A fetch that failed is a fault only where the mirror lacks that commit.
-    pub async fn mirror(&self, url: &str, wants: Option<&str>, fresh: bool) -> Result<Arc<Mirror>, Fault> {
+    pub async fn mirror(
+        &self,
+        url: &str,
+        wants: Option<&str>,
+        fresh: bool,
+    ) -> Result<Arc<Mirror>, Fault> {
         let address = self.settings().repository(url).to_owned();
-        let slot = Arc::clone(self.0.mirrors.lock().await.entry(address.clone()).or_default());
+        let slot = Arc::clone(
+            self.0
+                .mirrors
+                .lock()
+                .await
+                .entry(address.clone())
+                .or_default(),
+        );
         let mut slot = slot.lock().await;
         let mirror = match &slot.mirror {
             Some(mirror) => Arc::clone(mirror),
@@ -69,7 +81,8 @@ impl Jobs {
             }
         };
         let known = wants.is_some_and(|commit| mirror.resolve(commit).is_ok());
-        let due = self.fetch_is_due(&slot, fresh) || (wants.is_some() && !known && slot.fault.is_none());
+        let due =
+            self.fetch_is_due(&slot, fresh) || (wants.is_some() && !known && slot.fault.is_none());
         if due && !self.0.options.offline {
             let fetching = Arc::clone(&mirror);
             let fetched = blocking(move || fetching.fetch(&mut |_| true)).await?;
@@ -81,7 +94,10 @@ impl Jobs {
             Some(fault) if !has || wants.is_none() => Err(fault.clone()),
             _ if !has && self.0.options.offline => Err(Fault::new(
                 FaultKind::Git,
-                format!("the mirror does not have commit {}", wants.unwrap_or_default()),
+                format!(
+                    "the mirror does not have commit {}",
+                    wants.unwrap_or_default()
+                ),
             )
             .because("--offline fetches nothing")
             .hint("run it once without --offline")),
@@ -100,7 +116,11 @@ impl Jobs {
 
     /// Reads what rendering the app needs from the cluster.
     pub(super) async fn inputs(&self, cluster: &Cluster, app: &App, object: &Value) -> Inputs {
-        let mut inputs = Inputs { objects: vec![], settings: None, problems: vec![] };
+        let mut inputs = Inputs {
+            objects: vec![],
+            settings: None,
+            problems: vec![],
+        };
         match app.app.target.kind {
             AppKind::Kustomization => {
                 for found in cluster.substitutes(object).await {
@@ -112,7 +132,10 @@ impl Jobs {
             }
             AppKind::Application => {
                 // Its settings may be out of reach for a reader; Argo CD's defaults are used then.
-                inputs.settings = cluster.argocd_settings(&app.app.target.namespace).await.unwrap_or(None);
+                inputs.settings = cluster
+                    .argocd_settings(&app.app.target.namespace)
+                    .await
+                    .unwrap_or(None);
             }
             AppKind::HelmRelease => {}
         }
@@ -131,10 +154,17 @@ impl Jobs {
         let mut renderings = vec![];
         let mut problems = inputs.problems.clone();
         for (index, source) in app.sources.iter().enumerate() {
-            if source.ref_name.is_some() && source.path.is_empty() && source.chart.is_none() && app.sources.len() > 1 {
+            if source.ref_name.is_some()
+                && source.path.is_empty()
+                && source.chart.is_none()
+                && app.sources.len() > 1
+            {
                 continue;
             }
-            match self.rendering(app, object, (index, source), sources, inputs, at).await {
+            match self
+                .rendering(app, object, (index, source), sources, inputs, at)
+                .await
+            {
                 Ok(rendering) => {
                     problems.extend(rendering.rendered.problems.iter().cloned());
                     renderings.push(rendering);
@@ -143,7 +173,10 @@ impl Jobs {
             }
         }
         if app.sources.is_empty() {
-            problems.push(Fault::new(FaultKind::NotFound, "the app names no source").about(app.app.to_string()));
+            problems.push(
+                Fault::new(FaultKind::NotFound, "the app names no source")
+                    .about(app.app.to_string()),
+            );
         }
         (renderings, problems)
     }
@@ -160,24 +193,47 @@ impl Jobs {
         if source.kind != SourceKind::Git {
             return Err(Fault::new(
                 FaultKind::Unsupported,
-                format!("comparing an app whose source is {} comes later", source.kind.word()),
+                format!(
+                    "comparing an app whose source is {} comes later",
+                    source.kind.word()
+                ),
             )
             .about(app.app.to_string()));
         }
         if source.url.is_empty() {
-            let why = source.fault.clone().unwrap_or_else(|| "was not found".to_owned());
-            let name = source.object.as_ref().map_or_else(|| "its source".to_owned(), ToString::to_string);
-            return Err(Fault::new(FaultKind::NotFound, format!("{name} {why}")).about(app.app.to_string()));
+            let why = source
+                .fault
+                .clone()
+                .unwrap_or_else(|| "was not found".to_owned());
+            let name = source
+                .object
+                .as_ref()
+                .map_or_else(|| "its source".to_owned(), ToString::to_string);
+            return Err(
+                Fault::new(FaultKind::NotFound, format!("{name} {why}")).about(app.app.to_string())
+            );
         }
-        let about = |fault: Fault| if fault.subject.is_none() { fault.about(app.app.to_string()) } else { fault };
+        let about = |fault: Fault| {
+            if fault.subject.is_none() {
+                fault.about(app.app.to_string())
+            } else {
+                fault
+            }
+        };
         let applied = source.applied_commit().map(str::to_owned);
         let (mirror, commit) = match (at, applied) {
             (At::Applied, Some(commit)) => {
-                let mirror = self.mirror(&source.url, Some(&commit), false).await.map_err(about)?;
+                let mirror = self
+                    .mirror(&source.url, Some(&commit), false)
+                    .await
+                    .map_err(about)?;
                 (mirror, commit)
             }
             (at, _) => {
-                let mirror = self.mirror(&source.url, None, at == At::Tip).await.map_err(about)?;
+                let mirror = self
+                    .mirror(&source.url, None, at == At::Tip)
+                    .await
+                    .map_err(about)?;
                 let commit = self.tip(&mirror, source).await.map_err(about)?;
                 (mirror, commit)
             }
@@ -187,7 +243,14 @@ impl Jobs {
         let request = request_of(app, object, (index, source), sources, inputs);
         let (from, how) = (Arc::clone(&tree), request.clone());
         let rendered = Arc::new(blocking(move || render(&*from, &how)).await?);
-        Ok(Rendering { source: index, mirror, commit, tree, request, rendered })
+        Ok(Rendering {
+            source: index,
+            mirror,
+            commit,
+            tree,
+            request,
+            rendered,
+        })
     }
 
     /// Returns how an app with one source is rendered; `None` where it has none in Git, or several.
@@ -198,8 +261,11 @@ impl Jobs {
         sources: &[SourceObject],
         inputs: &Inputs,
     ) -> Option<Request> {
-        let [source] = app.sources.as_slice() else { return None };
-        (source.kind == SourceKind::Git).then(|| request_of(app, object, (0, source), sources, inputs))
+        let [source] = app.sources.as_slice() else {
+            return None;
+        };
+        (source.kind == SourceKind::Git)
+            .then(|| request_of(app, object, (0, source), sources, inputs))
     }
 
     /// Returns the commit at the tip of what a source tracks.
@@ -210,10 +276,17 @@ impl Jobs {
             if let Some(commit) = &reference.commit {
                 return mirror.resolve(commit);
             }
-            let named = reference.name.or(reference.semver).or(reference.tag).or(reference.branch).or(reference.any);
+            let named = reference
+                .name
+                .or(reference.semver)
+                .or(reference.tag)
+                .or(reference.branch)
+                .or(reference.any);
             match named.as_deref() {
                 None | Some("" | "HEAD") => {
-                    let branch = mirror.default_branch().unwrap_or_else(|| "master".to_owned());
+                    let branch = mirror
+                        .default_branch()
+                        .unwrap_or_else(|| "master".to_owned());
                     mirror.tip(&branch)
                 }
                 Some(name) => mirror.resolve(name),
@@ -231,23 +304,34 @@ fn request_of(
     inputs: &Inputs,
 ) -> Request {
     let profile = match app.app.target.kind {
-        AppKind::Application => {
-            Profile::Argo { app: object.clone(), source: index, settings: inputs.settings.clone() }
-        }
+        AppKind::Application => Profile::Argo {
+            app: object.clone(),
+            source: index,
+            settings: inputs.settings.clone(),
+        },
         _ => Profile::Flux {
             app: object.clone(),
             objects: inputs.objects.clone(),
             source: sources.first().map(|source| (*source.raw).clone()),
         },
     };
-    Request { profile, path: source.path.clone() }
+    Request {
+        profile,
+        path: source.path.clone(),
+    }
 }
 
 /// Runs what blocks on a thread of its own; a panic in it becomes a fault.
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Fault> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
         let fault = Fault::new(FaultKind::Internal, "a job ended unexpectedly");
-        let fault = if error.is_panic() { fault.because("it panicked") } else { fault.because("it was cancelled") };
+        let fault = if error.is_panic() {
+            fault.because("it panicked")
+        } else {
+            fault.because("it was cancelled")
+        };
         fault.hint("the log has the details; please report it")
     })
 }

@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 use super::Jobs;
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::fleet::{
-    App, AppKind, AppRef, Change, ContextState, Fleet, FluxSource, Settings as FleetSettings, SourceObject, Target,
+    App, AppKind, AppRef, Change, ContextState, Fleet, FluxSource, Settings as FleetSettings,
+    SourceObject, Target,
 };
 use crate::domain::object::ObjectId;
 use crate::runtime::clock;
@@ -21,7 +22,10 @@ const CONTEXTS_AT_ONCE: usize = 32;
 impl Jobs {
     /// Returns what decides about states.
     pub fn fleet_settings(&self) -> FleetSettings {
-        FleetSettings { failed_after: i64::try_from(self.settings().failed_after.0.as_secs()).unwrap_or(i64::MAX) }
+        FleetSettings {
+            failed_after: i64::try_from(self.settings().failed_after.0.as_secs())
+                .unwrap_or(i64::MAX),
+        }
     }
 
     /// Makes an empty fleet over the contexts of this run.
@@ -38,7 +42,11 @@ impl Jobs {
                 Ok(cluster) => return cluster.watch_fleet(changes).await,
                 Err(fault) => {
                     let state = ContextState::of(&fault);
-                    let change = Change::Context { context: Arc::clone(&context), state, fault: Some(fault) };
+                    let change = Change::Context {
+                        context: Arc::clone(&context),
+                        state,
+                        fault: Some(fault),
+                    };
                     if changes.send(vec![change]).await.is_err() {
                         return;
                     }
@@ -68,7 +76,10 @@ impl Jobs {
         let end = tokio::time::sleep(self.patience());
         tokio::pin!(end);
         loop {
-            if fleet.contexts().all(crate::domain::fleet::FleetContext::settled) {
+            if fleet
+                .contexts()
+                .all(crate::domain::fleet::FleetContext::settled)
+            {
                 break;
             }
             tokio::select! {
@@ -111,7 +122,10 @@ impl Jobs {
     pub async fn find(&self, target: &Target) -> Result<AppRef, Fault> {
         let contexts = self.contexts();
         if let [only] = contexts.as_slice() {
-            return Ok(AppRef { context: Arc::clone(only), target: target.clone() });
+            return Ok(AppRef {
+                context: Arc::clone(only),
+                target: target.clone(),
+            });
         }
         let asked: Vec<(Arc<str>, Result<Option<Value>, Fault>)> = futures::stream::iter(contexts)
             .map(|context| async move {
@@ -119,9 +133,11 @@ impl Jobs {
                     let cluster = self.cluster(&context).await?;
                     read_app(&cluster, target).await
                 };
-                let found = tokio::time::timeout(self.patience(), found).await.unwrap_or_else(|_| {
-                    Err(Fault::new(FaultKind::Timeout, "no answer in time").about(&*context))
-                });
+                let found = tokio::time::timeout(self.patience(), found)
+                    .await
+                    .unwrap_or_else(|_| {
+                        Err(Fault::new(FaultKind::Timeout, "no answer in time").about(&*context))
+                    });
                 (context, found)
             })
             .buffer_unordered(CONTEXTS_AT_ONCE)
@@ -134,9 +150,15 @@ impl Jobs {
             .collect();
         have.sort();
         match have.as_slice() {
-            [only] => Ok(AppRef { context: Arc::clone(only), target: target.clone() }),
+            [only] => Ok(AppRef {
+                context: Arc::clone(only),
+                target: target.clone(),
+            }),
             [] => {
-                let mut fault = Fault::new(FaultKind::NotFound, format!("{target} is in none of the contexts"));
+                let mut fault = Fault::new(
+                    FaultKind::NotFound,
+                    format!("{target} is in none of the contexts"),
+                );
                 for (_, found) in &asked {
                     if let Err(why) = found {
                         fault = fault.because(why);
@@ -144,8 +166,11 @@ impl Jobs {
                 }
                 Err(fault.hint("see what there is with gitops-tui list"))
             }
-            several => Err(Fault::new(FaultKind::Usage, format!("{target} is in {} contexts", several.len()))
-                .hint(format!("name one with --context: {}", several.join(", ")))),
+            several => Err(Fault::new(
+                FaultKind::Usage,
+                format!("{target} is in {} contexts", several.len()),
+            )
+            .hint(format!("name one with --context: {}", several.join(", ")))),
         }
     }
 
@@ -162,8 +187,11 @@ impl Jobs {
             self.join(&cluster, app.target.kind, &object).await
         };
         let (app, sources) = tokio::time::timeout(limit, read).await.map_err(|_| {
-            Fault::new(FaultKind::Timeout, format!("no answer within {} s", limit.as_secs()))
-                .about(app.to_string())
+            Fault::new(
+                FaultKind::Timeout,
+                format!("no answer within {} s", limit.as_secs()),
+            )
+            .about(app.to_string())
         })??;
         Ok((cluster, app, sources))
     }
@@ -177,20 +205,32 @@ impl Jobs {
     ) -> Result<(App, Vec<SourceObject>), Fault> {
         let now = clock::now();
         let mut fleet = Fleet::new(self.fleet_settings(), [Arc::clone(&cluster.context)]);
-        let broken = || Fault::new(FaultKind::Internal, "the app's object has no name").about(&*cluster.context);
-        let app = App::read(&cluster.context, kind, object, now, &self.fleet_settings()).ok_or_else(broken)?;
+        let broken = || {
+            Fault::new(FaultKind::Internal, "the app's object has no name").about(&*cluster.context)
+        };
+        let app = App::read(&cluster.context, kind, object, now, &self.fleet_settings())
+            .ok_or_else(broken)?;
         let name = app.app.clone();
         let mut wanted = app.source_ref.clone();
         let mut sources = vec![];
         // A HelmChart leads on to its repository; two steps are all there are.
         while let Some(id) = wanted.take().filter(|_| sources.len() < 2) {
-            let Some(object) = read_source(cluster, id.kind, &id.namespace, &id.name).await? else { break };
-            let Some(source) = SourceObject::read(&cluster.context, id.kind, &object) else { break };
+            let Some(object) = read_source(cluster, id.kind, &id.namespace, &id.name).await? else {
+                break;
+            };
+            let Some(source) = SourceObject::read(&cluster.context, id.kind, &object) else {
+                break;
+            };
             wanted.clone_from(&source.parent);
             sources.push(source);
         }
         let mut changes = vec![Change::Upsert(Box::new(app))];
-        changes.extend(sources.iter().cloned().map(|source| Change::Source(Box::new(source))));
+        changes.extend(
+            sources
+                .iter()
+                .cloned()
+                .map(|source| Change::Source(Box::new(source))),
+        );
         fleet.apply(changes, now);
         let app = fleet.get(&name).cloned().ok_or_else(broken)?;
         Ok((app, sources))
@@ -224,7 +264,9 @@ async fn read_source(
     name: &str,
 ) -> Result<Option<Value>, Fault> {
     let discovery = cluster.discovery().await?;
-    let Some(served) = discovery.best(FluxSource::GROUP, kind.kind()) else { return Ok(None) };
+    let Some(served) = discovery.best(FluxSource::GROUP, kind.kind()) else {
+        return Ok(None);
+    };
     cluster
         .get(&ObjectId {
             api_version: served.resource.api_version.clone(),

@@ -12,7 +12,7 @@ mod fleet;
 mod offline;
 mod places;
 
-pub use accept::{Backfill, Committed, Commits, acceptable};
+pub use accept::{Backfill, Commits, Committed, acceptable};
 pub use act::{Acted, Asked, default_wait, everything, group};
 pub use compare::{Compared, summary};
 pub use desired::{At, Rendering};
@@ -113,23 +113,41 @@ impl Jobs {
             .into_iter()
             .find(|name| **name == *context)
             .ok_or_else(|| self.no_context(context))?;
-        let slot = Arc::clone(self.0.clusters.lock().await.entry(Arc::clone(&name)).or_default());
+        let slot = Arc::clone(
+            self.0
+                .clusters
+                .lock()
+                .await
+                .entry(Arc::clone(&name))
+                .or_default(),
+        );
         let mut slot = slot.lock().await;
         if let Some(cluster) = &*slot {
             return Ok(cluster.clone());
         }
         let limit = self.patience();
-        let cluster = tokio::time::timeout(limit, self.0.places.connect(&name)).await.map_err(|_| {
-            Fault::new(FaultKind::Timeout, format!("no answer within {} s", limit.as_secs()))
+        let cluster = tokio::time::timeout(limit, self.0.places.connect(&name))
+            .await
+            .map_err(|_| {
+                Fault::new(
+                    FaultKind::Timeout,
+                    format!("no answer within {} s", limit.as_secs()),
+                )
                 .about(&*name)
                 .hint("check the network or VPN, or give it longer with --timeout")
-        })??;
+            })??;
         *slot = Some(cluster.clone());
         Ok(cluster)
     }
 
     fn no_context(&self, context: &str) -> Fault {
-        let names: Vec<String> = self.0.places.names().iter().map(ToString::to_string).collect();
+        let names: Vec<String> = self
+            .0
+            .places
+            .names()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         Fault::new(FaultKind::Usage, format!("there is no context `{context}`"))
             .hint(format!("the kubeconfig has: {}", names.join(", ")))
     }

@@ -30,14 +30,21 @@ impl FileApp {
                 let all = objects_in(&path.display().to_string())?;
                 let fits = |o: &&Value| {
                     let kind = o.get("kind").and_then(Value::as_str);
-                    let group = o.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-                    (kind == Some("Kustomization") && group.starts_with("kustomize.toolkit.fluxcd.io"))
+                    let group = o
+                        .get("apiVersion")
+                        .and_then(Value::as_str)
+                        .unwrap_or_default();
+                    (kind == Some("Kustomization")
+                        && group.starts_with("kustomize.toolkit.fluxcd.io"))
                         || (kind == Some("Application") && group.starts_with("argoproj.io"))
                 };
                 let found = all.iter().find(fits).cloned().ok_or_else(|| {
-                    Fault::new(FaultKind::Usage, "holds no Flux Kustomization and no Argo CD Application")
-                        .about(path.display().to_string())
-                        .hint("give the file that declares the app with --app-file")
+                    Fault::new(
+                        FaultKind::Usage,
+                        "holds no Flux Kustomization and no Argo CD Application",
+                    )
+                    .about(path.display().to_string())
+                    .hint("give the file that declares the app with --app-file")
                 })?;
                 Some(found)
             }
@@ -51,14 +58,26 @@ impl FileApp {
 }
 
 /// Renders a directory by a profile; with an app, the directory is the repository's root.
-pub fn render_files(folder: &Path, profile: Option<&str>, file: &FileApp) -> Result<Rendered, Fault> {
+pub fn render_files(
+    folder: &Path,
+    profile: Option<&str>,
+    file: &FileApp,
+) -> Result<Rendered, Fault> {
     let (tree, request) = match &file.app {
         Some(app) => {
             let tree = DiskTree::open(folder)?;
-            let path = app.pointer("/spec/path").or_else(|| app.pointer("/spec/source/path"));
+            let path = app
+                .pointer("/spec/path")
+                .or_else(|| app.pointer("/spec/source/path"));
             let path = path.and_then(Value::as_str).unwrap_or_default();
             let path = path.trim_start_matches("./").trim_matches('/').to_owned();
-            (tree, Request { profile: of_app(app, file, profile)?, path })
+            (
+                tree,
+                Request {
+                    profile: of_app(app, file, profile)?,
+                    path,
+                },
+            )
         }
         None => rooted(folder, profile)?,
     };
@@ -69,14 +88,28 @@ fn of_app(app: &Value, file: &FileApp, profile: Option<&str>) -> Result<Profile,
     let argo = app.get("kind").and_then(Value::as_str) == Some("Application");
     let says = if argo { "argo" } else { "flux" };
     if profile.is_some_and(|p| p != says) {
-        return Err(Fault::new(FaultKind::Usage, format!("the app's file holds an app of {says}"))
-            .hint(format!("write --profile {says}")));
+        return Err(Fault::new(
+            FaultKind::Usage,
+            format!("the app's file holds an app of {says}"),
+        )
+        .hint(format!("write --profile {says}")));
     }
     let is = |kinds: &[&str]| {
-        file.objects.iter().find(|o| o.get("kind").and_then(Value::as_str).is_some_and(|k| kinds.contains(&k))).cloned()
+        file.objects
+            .iter()
+            .find(|o| {
+                o.get("kind")
+                    .and_then(Value::as_str)
+                    .is_some_and(|k| kinds.contains(&k))
+            })
+            .cloned()
     };
     Ok(if argo {
-        Profile::Argo { app: app.clone(), source: 0, settings: is(&["ConfigMap"]) }
+        Profile::Argo {
+            app: app.clone(),
+            source: 0,
+            settings: is(&["ConfigMap"]),
+        }
     } else {
         Profile::Flux {
             app: app.clone(),
@@ -90,17 +123,29 @@ fn of_app(app: &Value, file: &FileApp, profile: Option<&str>) -> Result<Profile,
 /// that may be read above it.
 fn rooted(folder: &Path, profile: Option<&str>) -> Result<(DiskTree, Request), Fault> {
     let missing = |e: std::io::Error| {
-        Fault::new(FaultKind::NotFound, "cannot be read").about(folder.display().to_string()).because(e)
+        Fault::new(FaultKind::NotFound, "cannot be read")
+            .about(folder.display().to_string())
+            .because(e)
     };
     let full = folder.canonicalize().map_err(missing)?;
-    let root = full.ancestors().find(|f| f.join(".git").exists()).or_else(|| full.ancestors().last()).unwrap_or(&full);
+    let root = full
+        .ancestors()
+        .find(|f| f.join(".git").exists())
+        .or_else(|| full.ancestors().last())
+        .unwrap_or(&full);
     let tree = DiskTree::open(root)?;
-    let path = full.strip_prefix(root).unwrap_or(&full).display().to_string();
+    let path = full
+        .strip_prefix(root)
+        .unwrap_or(&full)
+        .display()
+        .to_string();
     let profile = match profile {
         None | Some("kustomize") => Profile::Kustomize,
         Some(word) => {
-            return Err(Fault::new(FaultKind::Usage, format!("--profile {word} needs the app"))
-                .hint("give the file that declares it with --app-file"));
+            return Err(
+                Fault::new(FaultKind::Usage, format!("--profile {word} needs the app"))
+                    .hint("give the file that declares it with --app-file"),
+            );
         }
     };
     Ok((tree, Request { profile, path }))
@@ -113,23 +158,27 @@ pub fn compare_files(
     profile: Option<&str>,
     file: &FileApp,
 ) -> Result<(AppDrift, Vec<Desired>), Fault> {
-    let (desired, problems) = if file.app.is_some() || (target.is_dir() && has_kustomization(target)?) {
-        let rendered = render_files(target, profile, file)?;
-        (rendered.objects, rendered.problems)
-    } else if target.is_dir() {
-        manifests_below(target)?
-    } else {
-        manifests(&target.display().to_string())?
-    };
+    let (desired, problems) =
+        if file.app.is_some() || (target.is_dir() && has_kustomization(target)?) {
+            let rendered = render_files(target, profile, file)?;
+            (rendered.objects, rendered.problems)
+        } else if target.is_dir() {
+            manifests_below(target)?
+        } else {
+            manifests(&target.display().to_string())?
+        };
     let live = objects_in(&live.display().to_string())?;
     let engine = match &file.app {
-        Some(app) if app.get("kind").and_then(Value::as_str) == Some("Application") => drift::Engine::Argo,
+        Some(app) if app.get("kind").and_then(Value::as_str) == Some("Application") => {
+            drift::Engine::Argo
+        }
         Some(_) => drift::Engine::Flux,
         None => drift::Engine::Plain,
     };
-    let settings = file.objects.iter().find(|o| {
-        o.pointer("/metadata/name").and_then(Value::as_str) == Some("argocd-cm")
-    });
+    let settings = file
+        .objects
+        .iter()
+        .find(|o| o.pointer("/metadata/name").and_then(Value::as_str) == Some("argocd-cm"));
     let drift = drift::compare(&drift::Comparison {
         engine,
         app: None,
@@ -159,8 +208,12 @@ fn manifests_below(folder: &Path) -> Result<(Vec<Desired>, Vec<Fault>), Fault> {
     let tree = DiskTree::open(folder)?;
     let (mut all, mut problems) = (vec![], vec![]);
     for entry in tree.list("")?.unwrap_or_default() {
-        if [".yaml", ".yml", ".json"].iter().any(|end| entry.name.ends_with(end)) {
-            let (mut desired, mut wrong) = manifests(&folder.join(&entry.name).display().to_string())?;
+        if [".yaml", ".yml", ".json"]
+            .iter()
+            .any(|end| entry.name.ends_with(end))
+        {
+            let (mut desired, mut wrong) =
+                manifests(&folder.join(&entry.name).display().to_string())?;
             all.append(&mut desired);
             problems.append(&mut wrong);
         }
@@ -186,7 +239,9 @@ fn manifests(path: &str) -> Result<(Vec<Desired>, Vec<Fault>), Fault> {
     let mut problems: Vec<Fault> = stream.problems.iter().map(broken).collect();
     let mut all = vec![];
     for document in &stream.documents {
-        let Some(root) = document.root() else { continue };
+        let Some(root) = document.root() else {
+            continue;
+        };
         let value = match document.to_json(Dialect::Kubectl) {
             Ok(value) if value.is_null() => continue,
             Ok(value) => value,
@@ -195,9 +250,19 @@ fn manifests(path: &str) -> Result<(Vec<Desired>, Vec<Fault>), Fault> {
                 continue;
             }
         };
-        let place = Place { file: path.into(), document: document.index };
-        let is_list = value.get("kind").and_then(Value::as_str).is_some_and(|k| k.ends_with("List"));
-        match (is_list, value.get("items").and_then(Value::as_array), root.get("items")) {
+        let place = Place {
+            file: path.into(),
+            document: document.index,
+        };
+        let is_list = value
+            .get("kind")
+            .and_then(Value::as_str)
+            .is_some_and(|k| k.ends_with("List"));
+        match (
+            is_list,
+            value.get("items").and_then(Value::as_array),
+            root.get("items"),
+        ) {
             (true, Some(items), Some(nodes)) => {
                 for (at, (item, node)) in items.iter().zip(nodes.items()).enumerate() {
                     let way = Route::root().key("items").index(at);
@@ -207,8 +272,11 @@ fn manifests(path: &str) -> Result<(Vec<Desired>, Vec<Fault>), Fault> {
             _ => match place.desired(value, root, &Route::root()) {
                 Some(desired) => all.push(desired),
                 None => problems.push(
-                    Fault::new(FaultKind::Render, "this document is no Kubernetes object: kind or name is missing")
-                        .at(path, root.line()),
+                    Fault::new(
+                        FaultKind::Render,
+                        "this document is no Kubernetes object: kind or name is missing",
+                    )
+                    .at(path, root.line()),
                 ),
             },
         }

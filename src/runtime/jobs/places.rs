@@ -57,7 +57,11 @@ impl Places {
             let cluster = client.map(|client| Cluster::from_client(Arc::clone(&name), client));
             clients.insert(name, cluster);
         }
-        Self::Demo { demo: Box::new(demo), names, clients }
+        Self::Demo {
+            demo: Box::new(demo),
+            names,
+            clients,
+        }
     }
 
     /// Returns the names of all contexts.
@@ -81,7 +85,10 @@ impl Places {
         match self {
             Self::Kubeconfig(contexts) => contexts.connect(name).await,
             Self::Demo { clients, .. } => clients.get(name).cloned().unwrap_or_else(|| {
-                Err(Fault::new(FaultKind::NotFound, format!("the demo has no context `{name}`")))
+                Err(Fault::new(
+                    FaultKind::NotFound,
+                    format!("the demo has no context `{name}`"),
+                ))
             }),
         }
     }

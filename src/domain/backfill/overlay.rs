@@ -124,10 +124,12 @@ impl Layer {
             let entries = self.value.get(list).and_then(Value::as_array);
             for (index, entry) in entries.into_iter().flatten().enumerate() {
                 let route = Route::root().key(list).index(index);
-                // A patch that names several objects by its target is not narrowed down.
-                if entry.get("target").is_some() {
-                    continue;
-                }
+                // A patch whose target may name several objects is not narrowed down.
+                let name = match entry.get("target") {
+                    None => Some(name),
+                    Some(target) if names_only(target, desired, name) => None,
+                    Some(_) => continue,
+                };
                 let path = entry.get("path").or(Some(entry)).and_then(Value::as_str);
                 let inline = entry.get("patch").and_then(Value::as_str);
                 let candidate = match (inline, path) {
@@ -155,7 +157,7 @@ impl Layer {
         outer: Route,
         wish: &Wish,
         desired: &Desired,
-        name: &str,
+        name: Option<&str>,
     ) -> Option<Candidate> {
         let stream = parse(text.as_bytes());
         let patch = stream.documents.first()?.to_json(Dialect::Kustomize).ok()?;
@@ -250,14 +252,30 @@ fn patch_value(wish: &Wish, desired: &Desired) -> (Vec<PathStep>, Value) {
     }
 }
 
-/// Returns the edit of a strategic-merge patch, where it is one of this object.
-fn edit_of_patch(patch: &Value, wish: &Wish, desired: &Desired, name: &str) -> Option<Edit> {
-    let same_kind = patch.get("kind").and_then(Value::as_str) == Some(desired.id.kind.as_str());
-    let patched = patch.pointer("/metadata/name").and_then(Value::as_str)?;
-    if !same_kind
-        || (patched != name && patched != desired.id.name)
-        || patch.get("$patch").is_some()
-    {
+/// Tells whether a patch's target names this object and no other.
+fn names_only(target: &Value, desired: &Desired, name: &str) -> bool {
+    let text = |key: &str| target.get(key).and_then(Value::as_str);
+    text("kind") == Some(desired.id.kind.as_str())
+        && text("name").is_some_and(|wanted| wanted == name || wanted == desired.id.name)
+        && text("labelSelector").is_none()
+        && text("annotationSelector").is_none()
+}
+
+/// Returns the edit of a strategic-merge patch, where it is one of this object: by its own kind and name, or by its
+/// target (no `name` is asked for then).
+fn edit_of_patch(
+    patch: &Value,
+    wish: &Wish,
+    desired: &Desired,
+    name: Option<&str>,
+) -> Option<Edit> {
+    let text = |pointer: &str| patch.pointer(pointer).and_then(Value::as_str);
+    let is_named = name.is_none_or(|name| {
+        let patched = text("/metadata/name");
+        text("/kind") == Some(desired.id.kind.as_str())
+            && (patched == Some(name) || patched == Some(desired.id.name.as_str()))
+    });
+    if !is_named || !patch.is_object() || patch.get("$patch").is_some() {
         return None;
     }
     let (path, value) = patch_value(wish, desired);
@@ -269,7 +287,7 @@ fn in_patch_file(
     file: &str,
     wish: &Wish,
     desired: &Desired,
-    name: &str,
+    name: Option<&str>,
 ) -> Option<Candidate> {
     let bytes = tree.read(file).ok()??;
     let stream = parse(&bytes);
@@ -319,6 +337,13 @@ impl Original {
             namespace: written("namespace"),
         }
     }
+}
+
+/// Tells whether the file belongs to a component, which is made to be shared.
+pub(super) fn is_in_component(tree: &dyn Tree, file: &str) -> bool {
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let layer = Layer::read(tree, folder);
+    layer.is_some_and(|layer| layer.value.get("kind").and_then(Value::as_str) == Some("Component"))
 }
 
 /// Joins a folder and a name.

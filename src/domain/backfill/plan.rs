@@ -11,7 +11,7 @@ use super::change::{Candidate, Refusal};
 use super::edited::Edited;
 use super::overlay::Layer;
 use super::proof::Pairs;
-use super::{Accepted, AlsoChanges, Plan, Proof, Refused, Wish, refuse, source};
+use super::{Accepted, AlsoChanges, Plan, Proof, Refused, Wish, overlay, refuse, source};
 
 /// Renders an app from a tree.
 pub type Render<'r> = dyn Fn(&dyn Tree) -> Rendered + 'r;
@@ -253,13 +253,13 @@ impl<'t> Planner<'_, 't> {
     /// Lists the places to try, best first.
     fn candidates(&self, wish: &Wish, desired: &Desired) -> Vec<Result<Candidate, Refusal>> {
         let layer = Layer::read(&self.tree, self.app.folder);
-        let overlay = || -> Vec<Result<Candidate, Refusal>> {
+        let in_layer = || -> Vec<Result<Candidate, Refusal>> {
             let layer = layer.as_ref();
             let found = layer.map(|layer| layer.candidates(&self.tree, wish, desired));
             found.into_iter().flatten().map(Ok).collect()
         };
         let Some((origin, rest)) = source::origin_of(desired, wish) else {
-            return overlay();
+            return in_layer();
         };
         if let Err(refusal) = refuse::by_origin(origin) {
             // Nothing here can win over it.
@@ -270,7 +270,7 @@ impl<'t> Planner<'_, 't> {
                 format!("the value is set in a remote base ({})", origin.file),
                 "add a patch to the app's own kustomization",
             );
-            let mut found = overlay();
+            let mut found = in_layer();
             found.push(Err(remote));
             return found;
         }
@@ -287,11 +287,16 @@ impl<'t> Planner<'_, 't> {
                 .file
                 .strip_prefix(folder)
                 .is_some_and(|rest| rest.starts_with('/'));
-        let shared = !inside || self.shared.reads(&origin.file);
+        // A resource file outside the app's folder is a base; what overlays and generators outside decide is shared
+        // only where somebody else reads it.
+        let is_base = !inside
+            && (origin.step == Step::Resource
+                || overlay::is_in_component(&self.tree, &origin.file));
+        let shared = is_base || self.shared.reads(&origin.file);
         let extra = !rest.is_empty();
         let mut found = vec![];
         if shared || (extra && layer.is_some()) {
-            let mut over = overlay();
+            let mut over = in_layer();
             if extra && !shared {
                 // A field that Git never had goes into a patch that is there already, not into a new one.
                 let fresh = over.iter().position(
@@ -307,7 +312,7 @@ impl<'t> Planner<'_, 't> {
             }
         } else {
             found.push(direct);
-            found.extend(overlay());
+            found.extend(in_layer());
         }
         found
     }

@@ -464,3 +464,35 @@ fn the_commit_message_says_what_from_what_by_whom() {
         assert!(text.lines().any(|found| found == line), "{line}\n{text}");
     }
 }
+
+#[test]
+fn what_an_overlay_in_between_decides_is_edited_there_unless_somebody_else_reads_it() {
+    let files = Files::new(&[
+        ("base/kustomization.yaml", "resources:\n- web.yaml\n"),
+        ("base/web.yaml", DEPLOYMENT),
+        (
+            "prod/kustomization.yaml",
+            "resources:\n- ../base\nreplicas:\n- name: web\n  count: 3\n",
+        ),
+        ("eu/kustomization.yaml", "resources:\n- ../prod\n"),
+        ("us/kustomization.yaml", "resources:\n- ../prod\n"),
+    ]);
+    let wish = wish(
+        &files,
+        "eu",
+        "Deployment/web",
+        "spec.replicas",
+        Some(json!(4)),
+    );
+    let alone = plan_for(&files, "eu", std::slice::from_ref(&wish), &[]);
+    assert_eq!(
+        alone.accepted[0].place,
+        "prod/kustomization.yaml:5 replicas[0].count"
+    );
+    let beside = plan_for(&files, "eu", &[wish], &["us"]);
+    assert_eq!(
+        beside.accepted[0].place,
+        "eu/kustomization.yaml patches[0] (new)"
+    );
+    assert_eq!(beside.also_changes, vec![]);
+}

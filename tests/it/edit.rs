@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gitops_tui::domain::object::FieldPath;
 use gitops_tui::domain::yaml::edit::{Edit, EditError, apply};
-use gitops_tui::domain::yaml::{Dialect, Route, RouteStep, parse};
+use gitops_tui::domain::yaml::{Dialect, Route, RouteStep, emit, parse};
 use serde_json::{Value, json};
 
 fn case(name: &str) -> PathBuf {
@@ -168,4 +168,90 @@ fn every_value_of_hostile_documents_can_be_edited_or_is_refused_by_name() {
         refused.len(),
         refused.join("\n")
     );
+}
+
+/// Pieces from which broken, odd and right files are put together.
+const PIECES: &[&str] = &[
+    "a",
+    "b:",
+    "c: ",
+    "- ",
+    "-",
+    ": ",
+    "? ",
+    "\n",
+    "\n",
+    "\n  ",
+    "\n    ",
+    "\r\n",
+    "{",
+    "}",
+    "[",
+    "]",
+    ", ",
+    "'",
+    "\"",
+    "|",
+    ">",
+    "|2-",
+    ">+",
+    "&x ",
+    "*x",
+    "!!str ",
+    "!t ",
+    "# c",
+    " #",
+    "---\n",
+    "...\n",
+    "\u{feff}",
+    "é",
+    "\u{1f600}",
+    "\t",
+    "<<: ",
+    "%YAML 1.2\n",
+    "~",
+    "1",
+    "yes",
+    "\\",
+    "\u{85}",
+    "\u{2028}",
+    " ",
+    "  ",
+    "x: y",
+    "- z",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2000))]
+
+    /// Whatever the bytes are, reading gives spans that can be cut out, and editing gives an answer.
+    #[test]
+    fn nothing_panics_on_odd_files(pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..40)) {
+        let text = pieces.concat();
+        let stream = parse(text.as_bytes());
+        for document in &stream.documents {
+            document.duplicates();
+            for dialect in [Dialect::Kustomize, Dialect::Kubectl] {
+                let Ok(value) = document.to_json(dialect) else { continue };
+                emit(&value);
+                let mut all = vec![];
+                routes(&value, &Route::root(), &mut all);
+                for route in all.iter().take(6) {
+                    if let Some(span) = document.span_of(route) {
+                        proptest::prop_assert!(text.get(span).is_some(), "{text:?} {route}");
+                    }
+                    for edit in [
+                        Edit::Set { route: route.clone(), value: json!("new\nvalue") },
+                        Edit::Set { route: route.clone(), value: json!({"k": [1]}) },
+                        Edit::Insert { parent: route.clone(), at: RouteStep::Key("z".into()), value: json!(1) },
+                        Edit::Insert { parent: route.clone(), at: RouteStep::Index(0), value: json!({"k": 1}) },
+                        Edit::Remove { route: route.clone() },
+                        Edit::Rename { route: route.clone(), key: "r".into() },
+                    ] {
+                        drop(apply(text.as_bytes(), document.index, &[edit]));
+                    }
+                }
+            }
+        }
+    }
 }

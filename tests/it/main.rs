@@ -8,10 +8,13 @@
 )]
 
 mod acts;
+mod argo_render;
 mod backfill;
 mod cluster;
 mod demo;
 mod edit;
+mod flux_render;
+mod folder;
 mod git;
 mod yaml;
 

@@ -70,12 +70,11 @@ impl Folder<'_> {
             let relative = join(below, &entry.name);
             match entry.kind {
                 EntryKind::Directory if self.recurse => self.walk(&relative),
-                EntryKind::Directory | EntryKind::Submodule => {}
                 EntryKind::File => self.file(&relative, &entry.name),
                 EntryKind::Link if is_manifest_name(&entry.name) => {
-                    self.link(&relative, &entry.name)
+                    self.link(&relative, &entry.name);
                 }
-                EntryKind::Link => {}
+                EntryKind::Directory | EntryKind::Submodule | EntryKind::Link => {}
             }
         }
     }
@@ -112,7 +111,7 @@ impl Folder<'_> {
         if contains(&bytes, SKIP) {
             return;
         }
-        if name.ends_with(".jsonnet") {
+        if has_ending(name, ".jsonnet") {
             self.rendered.problems.push(
                 Fault::new(
                     FaultKind::Unsupported,
@@ -123,7 +122,7 @@ impl Folder<'_> {
             );
             return;
         }
-        let outcome = if name.ends_with(".json") {
+        let outcome = if has_ending(name, ".json") {
             read_json(&bytes, &path)
         } else {
             read_yaml(&bytes, &path)
@@ -146,6 +145,11 @@ fn is_manifest_name(name: &str) -> bool {
     [".yaml", ".yml", ".json", ".jsonnet"]
         .iter()
         .any(|end| name.ends_with(end))
+}
+
+/// The server compares letter by letter: `.YAML` is no ending it knows.
+fn has_ending(name: &str, ending: &str) -> bool {
+    name.ends_with(ending)
 }
 
 fn contains(bytes: &[u8], text: &str) -> bool {

@@ -150,7 +150,7 @@ fn unsupported(sentence: String) -> Fault {
 /// Does to the rendered objects what the server does to all: marks, namespaces, the last of repeated ones, exclusions.
 fn finish(app: &Value, instance: &str, settings: Settings<'_>, rendered: &mut Rendered) {
     let destination = text(app, "/spec/destination/namespace");
-    let tracking = Tracking::of(&settings);
+    let tracking = Tracking::of(settings);
     let scopes = Scopes::of(app, &rendered.objects);
     let filter = Filter::of(app, settings);
     let mut kept: Vec<Desired> = vec![];

@@ -27,7 +27,7 @@ pub(super) struct Tracking {
 
 impl Tracking {
     /// Reads the settings.
-    pub(super) fn of(settings: &super::Settings<'_>) -> Self {
+    pub(super) fn of(settings: super::Settings<'_>) -> Self {
         let method = settings
             .get("application.resourceTrackingMethod")
             .unwrap_or_default();
@@ -168,11 +168,7 @@ mod tests {
 
     fn marked(settings: &Value, object: Value, instance: &str) -> Result<Value, String> {
         let mut object = Desired::new(object, Origins::default()).unwrap();
-        Tracking::of(&super::super::Settings(Some(settings))).mark(
-            &mut object,
-            instance,
-            "dest",
-        )?;
+        Tracking::of(super::super::Settings(Some(settings))).mark(&mut object, instance, "dest")?;
         Ok(object.value["metadata"].clone())
     }
 

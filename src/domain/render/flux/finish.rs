@@ -2,6 +2,8 @@
 //!
 //! None of it is part of the digest.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::sops;
@@ -116,7 +118,8 @@ fn expand(object: Desired) -> Vec<Desired> {
             Some(Route(rest.to_vec()))
         };
         let origins = object.origins.0.iter();
-        let origins = origins.filter_map(|(route, origin)| Some((inside(route)?, origin.clone())));
+        let origins =
+            origins.filter_map(|(route, origin)| Some((inside(route)?, Arc::clone(origin))));
         let mut item = Desired::new(item.clone(), Origins(origins.collect()))?;
         item.secret_routes = object.secret_routes.iter().filter_map(inside).collect();
         Some(item)

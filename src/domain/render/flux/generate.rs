@@ -22,7 +22,7 @@ fn walk(
         let relative = format!("{relative}/{}", entry.name);
         match entry.kind {
             EntryKind::Directory if super::kustomization_file(tree, &path)?.is_some() => {
-                found.push(relative)
+                found.push(relative);
             }
             EntryKind::Directory => walk(tree, &path, &relative, found)?,
             EntryKind::File if is_manifest(&entry.name) => found.push(relative),

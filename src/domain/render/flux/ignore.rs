@@ -128,19 +128,11 @@ impl Pattern {
                 continue;
             }
             any_depth = false;
-            match path
+            let here = path
                 .iter()
-                .position(|name| glob(part.as_bytes(), name.as_bytes()))
-            {
-                Some(at) => {
-                    matched = true;
-                    path = &path[at + 1..];
-                }
-                None => {
-                    matched = false;
-                    path = &[];
-                }
-            }
+                .position(|name| glob(part.as_bytes(), name.as_bytes()));
+            matched = here.is_some();
+            path = here.map_or(&[], |at| &path[at + 1..]);
         }
         matched && (!self.folders_only || is_folder || !path.is_empty())
     }

@@ -165,28 +165,27 @@ fn reversed(value: &[u8]) -> Vec<u8> {
         .into_bytes()
 }
 
-/// A position or length that is no number gives the whole value.
+/// A position or length that is no number gives the whole value; negative ones count from the end.
 fn substring(value: &[u8], position: &[u8], length: Option<&[u8]>) -> Vec<u8> {
-    let Some(position) = number(position) else {
-        return value.to_vec();
+    let from_end = |back: i64| {
+        let back = usize::try_from(back.unsigned_abs()).unwrap_or(usize::MAX);
+        value.len().checked_sub(back)
     };
-    let whole = value.len() as i64;
-    let position = if position < 0 {
-        (whole + position).max(0)
-    } else {
-        position
+    let position = match number(position) {
+        None => return value.to_vec(),
+        Some(position) => {
+            usize::try_from(position).unwrap_or_else(|_| from_end(position).unwrap_or(0))
+        }
     };
     let end = match length.map(number) {
-        None => whole,
+        None => value.len(),
         Some(None) => return value.to_vec(),
-        Some(Some(length)) if length < 0 => whole + length,
-        Some(Some(length)) => position.saturating_add(length).min(whole),
+        Some(Some(length)) => match usize::try_from(length) {
+            Ok(length) => position.saturating_add(length).min(value.len()),
+            Err(_) => from_end(length).unwrap_or(0),
+        },
     };
-    if position >= whole || end < position {
-        return vec![];
-    }
-    // both lie within the value now
-    value[position as usize..end as usize].to_vec()
+    value.get(position..end).unwrap_or_default().to_vec()
 }
 
 /// Reads a decimal number as Go's `Atoi` does: a sign and digits, nothing else.

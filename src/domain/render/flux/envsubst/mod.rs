@@ -40,7 +40,7 @@ impl fmt::Display for Unexpanded {
             Self::VariableName => f.write_str("unable to parse variable name"),
             Self::Parameter => f.write_str("unable to parse substitution within function"),
             Self::BadSubstitution => f.write_str("bad substitution"),
-            Self::NotSet(name) => write!(f, "variable not set (strict mode): {name:?}"),
+            Self::NotSet(name) => write!(f, "variable not set (strict mode): \"{name}\""),
         }
     }
 }

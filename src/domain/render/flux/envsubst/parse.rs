@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Unexpanded;
-use super::scan::{Accept, Mode, Scanner, Token, is_name};
+use super::scan::{Accept, CLOSE, ESCAPE, Mode, OPEN, RUN, Scanner, Token, is_name};
 
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,30 +27,8 @@ pub(super) struct Call {
     pub(super) source: Range<usize>,
 }
 
-const RUN: Mode = Mode {
-    run: true,
-    open: false,
-    close: false,
-    escape: false,
-};
-const CLOSE: Mode = Mode {
-    run: false,
-    open: false,
-    close: true,
-    escape: false,
-};
-const PARAMETER: Mode = Mode {
-    run: true,
-    open: true,
-    close: false,
-    escape: false,
-};
-const ESCAPED_PARAMETER: Mode = Mode {
-    run: true,
-    open: true,
-    close: false,
-    escape: true,
-};
+const PARAMETER: Mode = RUN | OPEN;
+const ESCAPED_PARAMETER: Mode = RUN | OPEN | ESCAPE;
 
 fn not_closing(c: char, _: usize) -> bool {
     c != '}'
@@ -180,11 +158,7 @@ impl Parser {
         let operator = self.run(|c, at| c == ':' && at == 1, &Unexpanded::BadSubstitution)?;
         let mut parameters = vec![self.parameter(|c, _| c != ':' && c != '}', PARAMETER)?];
         self.scanner.accept = |c, _| c == ':';
-        self.scanner.mode = Mode {
-            run: true,
-            close: true,
-            ..Mode::default()
-        };
+        self.scanner.mode = RUN | CLOSE;
         match self.scanner.scan() {
             Token::Close => return Ok((operator, parameters)),
             Token::Run => {}

@@ -23,18 +23,16 @@ pub(super) enum Token {
     Close,
 }
 
-/// Which tokens and escapes count at a step.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Mode {
-    /// Runs of accepted characters.
-    pub(super) run: bool,
-    /// `${` ends a run or is a token.
-    pub(super) open: bool,
-    /// `}` is a token.
-    pub(super) close: bool,
-    /// Escapes are taken away.
-    pub(super) escape: bool,
-}
+/// Which tokens and escapes count at a step: a sum of these.
+pub(super) type Mode = u8;
+/// Runs of accepted characters.
+pub(super) const RUN: Mode = 1;
+/// `${` ends a run or is a token.
+pub(super) const OPEN: Mode = 2;
+/// `}` is a token.
+pub(super) const CLOSE: Mode = 4;
+/// Escapes are taken away.
+pub(super) const ESCAPE: Mode = 8;
 
 /// Whether a character continues a run; the second argument is its 1-based place in the run.
 pub(super) type Accept = fn(char, usize) -> bool;
@@ -63,7 +61,7 @@ impl Scanner {
             at: 0,
             start: 0,
             skipped: vec![],
-            mode: Mode::default(),
+            mode: 0,
             accept: |_, _| true,
             backslash: false,
         }
@@ -128,17 +126,17 @@ impl Scanner {
         if first == END {
             return Token::End;
         }
-        if self.mode.open && first == '$' && self.peek(1) == '{' {
+        if self.allows(OPEN) && first == '$' && self.peek(1) == '{' {
             self.at += 2;
             return Token::Open;
         }
-        if self.mode.close && first == '}' {
+        if self.allows(CLOSE) && first == '}' {
             self.at += 1;
             return Token::Close;
         }
-        if self.mode.run && self.step() {
+        if self.allows(RUN) && self.step() {
             while self.peek(0) != END
-                && !(self.mode.open && self.peek(0) == '$' && self.peek(1) == '{')
+                && !(self.allows(OPEN) && self.peek(0) == '$' && self.peek(1) == '{')
                 && self.step()
             {}
             return Token::Run;
@@ -162,9 +160,13 @@ impl Scanner {
         false
     }
 
+    fn allows(&self, token: Mode) -> bool {
+        self.mode & token != 0
+    }
+
     fn escapes(&self, c: char) -> bool {
         let next = self.peek(1);
-        self.mode.escape
+        self.allows(ESCAPE)
             && ((c == '$' && next == '$')
                 || (self.backslash && c == '\\' && (next == '/' || next == '\\')))
     }

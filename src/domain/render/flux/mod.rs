@@ -80,7 +80,8 @@ fn render_app(
     rendered
         .problems
         .extend(encrypted.iter().map(|file| sops::source_problem(file)));
-    let kustomization = effective(&artifact, app, &folder)?;
+    let (kustomization, problems) = effective(&artifact, app, &folder)?;
+    rendered.problems.extend(problems);
     let options = Options {
         restriction: LoadRestriction::Artifact,
         order: Order::Fifo,
@@ -230,12 +231,22 @@ fn resource_name_in_namespace(object: &Desired) -> String {
     format!("{}.{namespace}", resource_name(object))
 }
 
-/// Returns the kustomization that the controller would have written into the folder.
-fn effective(artifact: &Artifact<'_>, app: &Value, folder: &str) -> Result<Kustomization, Fault> {
+/// Returns the kustomization that the controller would have written into the folder, and what kept files out of one that
+/// is made up.
+fn effective(
+    artifact: &Artifact<'_>,
+    app: &Value,
+    folder: &str,
+) -> Result<(Kustomization, Vec<Fault>), Fault> {
     let file = kustomization_file(artifact, folder)?;
     let is_generated = file.is_none();
+    let mut problems = vec![];
     let mut kustomization = match file {
-        None => made_up(artifact, folder)?,
+        None => {
+            let generated = generate::generate(artifact, folder)?;
+            problems = generated.problems;
+            made_up(folder, generated.resources)
+        }
         Some(file) if is_blank(artifact, &file)? => Kustomization {
             file: file.into(),
             ..Kustomization::default()
@@ -246,7 +257,7 @@ fn effective(artifact: &Artifact<'_>, app: &Value, folder: &str) -> Result<Kusto
         },
     };
     overrides::apply(app, artifact, folder, &mut kustomization, is_generated)?;
-    Ok(kustomization)
+    Ok((kustomization, problems))
 }
 
 fn is_blank(artifact: &Artifact<'_>, file: &str) -> Result<bool, Fault> {
@@ -256,19 +267,18 @@ fn is_blank(artifact: &Artifact<'_>, file: &str) -> Result<bool, Fault> {
 }
 
 /// Makes up the kustomization of a folder that has none; one without resources still builds, to nothing.
-fn made_up(artifact: &Artifact<'_>, folder: &str) -> Result<Kustomization, Fault> {
+fn made_up(folder: &str, resources: Vec<String>) -> Kustomization {
     let at = kustomize::Place::file(join(folder, FILE_NAMES[0]));
     let placed = |value: String| Placed {
         value,
         place: at.clone(),
     };
-    let resources = generate::resources(artifact, folder)?;
     let namespace = resources.is_empty().then(|| placed("_placeholder".into()));
-    Ok(Kustomization {
+    Kustomization {
         resources: resources.into_iter().map(placed).collect(),
         namespace,
         ..Kustomization::default()
-    })
+    }
 }
 
 fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {

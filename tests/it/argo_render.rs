@@ -9,7 +9,7 @@ use gitops_tui::domain::render::{Profile, Rendered, Request, render};
 use gitops_tui::domain::yaml;
 use serde_json::Value;
 
-use crate::folder::{Folder, cases, difference, objects, text};
+use crate::folder::{Folder, cases, check_places, difference, objects, text};
 
 /// What a problem must say where the server could not render the app.
 const REFUSED: [(&str, &str); 5] = [
@@ -139,4 +139,19 @@ fn renders_what_the_server_rendered() {
         "{} of 114 cases fail: {failed:?}",
         failed.len()
     );
+}
+
+#[test]
+fn every_field_of_every_recording_knows_its_place() {
+    let mut fields = 0;
+    for case in cases("argo/diff") {
+        for object in render_case(&case)
+            .1
+            .iter()
+            .flat_map(|rendered| &rendered.objects)
+        {
+            fields += check_places(&case.join("tree"), object);
+        }
+    }
+    assert!(fields > 1000, "{fields} fields");
 }

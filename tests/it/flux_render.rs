@@ -6,10 +6,12 @@ use std::path::Path;
 
 use gitops_tui::domain::fault::{Fault, FaultKind};
 use gitops_tui::domain::render::flux::inventory_id;
-use gitops_tui::domain::render::{Profile, Rendered, Request, render};
+use gitops_tui::domain::render::{Entry, EntryKind, Profile, Rendered, Request, Tree, render};
+use gitops_tui::domain::yaml;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::folder::{Folder, cases, difference, objects, text};
+use crate::folder::{Folder, cases, check_places, corpus, difference, objects, text};
 
 /// What a problem must say where the controller refused the build: the heart of its own message.
 const REFUSED: [(&str, &str); 15] = [
@@ -180,4 +182,150 @@ fn renders_what_the_controller_rendered() {
         "{} of 66 cases fail: {failed:?}",
         failed.len()
     );
+}
+
+/// Objects without what the build does not add: owner labels.
+fn without_owner(rendered: &Rendered) -> Vec<Value> {
+    let values = rendered.objects.iter().map(|object| {
+        let mut value = object.value.clone();
+        let labels = value["metadata"]["labels"].as_object_mut().unwrap();
+        labels.retain(|key, _| !key.starts_with("kustomize.toolkit.fluxcd.io/"));
+        if labels.is_empty() {
+            value["metadata"].as_object_mut().unwrap().remove("labels");
+        }
+        value
+    });
+    values.collect()
+}
+
+fn sorted(mut values: Vec<Value>) -> Vec<String> {
+    values.sort_by_key(|value| {
+        (
+            value["kind"].to_string(),
+            value["metadata"]["name"].to_string(),
+        )
+    });
+    values.iter().map(yaml::emit).collect()
+}
+
+#[test]
+fn substitutes_as_the_reports_say() {
+    for case in ["F02", "F06", "F08"] {
+        let case = corpus("cases").join(case);
+        let rendered = render_case(&case, "flux-kustomization.yaml");
+        assert_eq!(says(&rendered.problems), "");
+        let expected = objects(&text(&case, "expected.yaml").unwrap());
+        let (expected, got) = (
+            sorted(expected).concat(),
+            sorted(without_owner(&rendered)).concat(),
+        );
+        assert_eq!(expected, got, "{}", difference(&expected, &got));
+    }
+    let strict = render_case(&corpus("cases/F01"), "flux-kustomization.yaml");
+    assert!(says(&strict.problems).contains("PW_URL") && strict.text.is_none());
+    let broken =
+        says(&render_case(&corpus("cases/F08"), "flux-kustomization-broken.yaml").problems);
+    assert!(
+        broken.contains("Kubernetes YAML") && broken.contains("apps/broken/values.yaml"),
+        "{broken}"
+    );
+}
+
+/// A repository of one file.
+struct OneFile(String);
+
+impl Tree for OneFile {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
+        Ok((path == "cm.yaml").then(|| self.0.clone().into_bytes()))
+    }
+
+    fn list(&self, path: &str) -> Result<Option<Vec<Entry>>, Fault> {
+        let entry = Entry {
+            name: "cm.yaml".into(),
+            kind: EntryKind::File,
+        };
+        Ok(path.is_empty().then(|| vec![entry]))
+    }
+
+    fn real_path(&self, path: &str) -> Result<Option<String>, Fault> {
+        Ok(["", "cm.yaml"].contains(&path).then(|| path.to_owned()))
+    }
+}
+
+/// Renders one template inside a ConfigMap with the variables of the case F04.
+fn expanded(template: &str) -> Result<String, String> {
+    let cm = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"line": template}});
+    let app = json!({"metadata": {"name": "app", "namespace": "flux-system"}, "spec": {"postBuild": {"substitute": {
+        "SET": "value", "EMPTY": "", "NUM": "1234567", "PATH_": "a/b/c.tar.gz",
+    }}}});
+    let profile = Profile::Flux {
+        app,
+        objects: vec![],
+        source: None,
+    };
+    let rendered = render(
+        &OneFile(yaml::emit(&cm)),
+        &Request {
+            profile,
+            path: String::new(),
+        },
+    );
+    match rendered.problems.first() {
+        Some(fault) => Err(fault.sentence.clone()),
+        None => Ok(rendered.objects[0].value["data"]["line"]
+            .as_str()
+            .unwrap()
+            .to_owned()),
+    }
+}
+
+#[test]
+fn expands_the_table_of_operators() {
+    let table = text(&corpus("cases/F04"), "expected-table.txt").unwrap();
+    let mut checked = 0;
+    for block in table.split("\n\n").filter(|block| block.starts_with("in:")) {
+        let line = |start: &str| {
+            block
+                .lines()
+                .find_map(|line| line.strip_prefix(start))
+                .unwrap()
+                .trim_start()
+                .to_owned()
+        };
+        let got = expanded(&line("in:"));
+        let expected = line("strict:");
+        match expected.strip_prefix("ERROR ") {
+            Some(error) => assert!(
+                got.as_ref().unwrap_err().contains(error),
+                "{block}\n{got:?}"
+            ),
+            None => assert_eq!(got.as_deref(), Ok(expected.as_str()), "{block}"),
+        }
+        checked += 1;
+    }
+    assert_eq!(checked, 16);
+    for template in [
+        "unclosed ${SET",
+        "space ${SET }",
+        "dot ${my.var}",
+        "emptyname ${}",
+    ] {
+        let error = expanded(template).unwrap_err();
+        assert!(
+            error.contains("ConfigMap") && error.contains("envsubst error"),
+            "{template}: {error}"
+        );
+    }
+}
+
+#[test]
+fn every_field_of_every_recording_knows_its_place() {
+    let mut fields = 0;
+    for case in cases("flux/render") {
+        let rendered = render_case(&case, "ks.yaml");
+        for object in &rendered.objects {
+            fields += check_places(&case.join("tree"), object);
+        }
+    }
+    assert!(fields > 1000, "{fields} fields");
 }

@@ -3,8 +3,9 @@
 use std::path::{Component, Path, PathBuf};
 
 use gitops_tui::domain::fault::{Fault, FaultKind};
+use gitops_tui::domain::object::{Desired, Home};
 use gitops_tui::domain::render::{Entry, EntryKind, Tree};
-use gitops_tui::domain::yaml::{self, Dialect};
+use gitops_tui::domain::yaml::{self, Dialect, Route};
 use serde_json::Value;
 
 /// A folder on disk.
@@ -114,4 +115,41 @@ pub(crate) fn difference(expected: &str, got: &str) -> String {
         .context_radius(2)
         .header("expected", "got")
         .to_string()
+}
+
+/// Checks that every leaf of an object has an origin, and that one in the repository names a file and a line that
+/// exist; returns the number of leaves.
+pub(crate) fn check_places(tree: &Path, object: &Desired) -> usize {
+    fn leaves(value: &Value, route: &Route, found: &mut Vec<Route>) {
+        match value {
+            Value::Object(map) if !map.is_empty() => {
+                for (key, value) in map {
+                    leaves(value, &route.key(key.as_str()), found);
+                }
+            }
+            Value::Array(items) if !items.is_empty() => {
+                for (index, item) in items.iter().enumerate() {
+                    leaves(item, &route.index(index), found);
+                }
+            }
+            _ => found.push(route.clone()),
+        }
+    }
+    let mut routes = vec![];
+    leaves(&object.value, &Route::root(), &mut routes);
+    for route in &routes {
+        let origin = object.origins.nearest(route);
+        let origin = origin.unwrap_or_else(|| panic!("{}: {route} has no origin", object.id));
+        if origin.home == Home::Repository {
+            let text = std::fs::read_to_string(tree.join(origin.file.as_ref()))
+                .unwrap_or_else(|_| panic!("{}: {route} names {}", object.id, origin.file));
+            let lines = text.lines().count();
+            assert!(
+                (1..=lines.max(1)).contains(&origin.line),
+                "{}: {route}: {origin:?}",
+                object.id
+            );
+        }
+    }
+    routes.len()
 }

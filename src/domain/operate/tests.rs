@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 use crate::domain::drift::{FieldDrift, FieldStatus, ObjectDrift, ObjectState, Sides, Verdict};

@@ -12,10 +12,13 @@ use std::time::Duration;
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use tokio::sync::mpsc::Sender;
 
 use super::exec::{Credentials, ExecLayer};
+use super::watch::Pauses;
 use super::{Cluster, fault};
 use crate::domain::fault::{Fault, FaultKind};
+use crate::domain::fleet::{Change, ContextState};
 
 /// What the kubeconfig is read from and reached through; read from the environment once, by the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -138,6 +141,43 @@ impl Contexts {
             .await
             .map_err(|_| fault::no_answer(name, &server, bound.as_secs()))??;
         Ok(cluster)
+    }
+
+    /// Keeps one context: connects (again and again, with growing pauses, unless the kubeconfig itself is wrong), hands
+    /// the cluster to `connected`, and sends what its fleet does until the receiver is dropped. Never fails: faults are
+    /// sent as the context's state.
+    pub async fn keep(
+        &self,
+        name: &str,
+        changes: Sender<Vec<Change>>,
+        connected: impl FnOnce(Cluster),
+    ) {
+        let mut pauses = Pauses::new();
+        let cluster = loop {
+            let fault = match self.connect(name).await {
+                Ok(cluster) => break cluster,
+                Err(fault) => fault,
+            };
+            let state = ContextState::of(&fault);
+            let change = Change::Context {
+                context: name.into(),
+                state,
+                fault: Some(fault),
+            };
+            if changes.send(vec![change]).await.is_err() {
+                return;
+            }
+            if state == ContextState::Misconfigured {
+                changes.closed().await;
+                return;
+            }
+            tokio::select! {
+                () = pauses.wait() => {}
+                () = changes.closed() => return,
+            }
+        };
+        connected(cluster.clone());
+        cluster.watch_fleet(changes).await;
     }
 
     fn namespace(&self, name: &str) -> Option<String> {

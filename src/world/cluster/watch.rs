@@ -13,7 +13,7 @@ use kube::core::WatchEvent;
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
 
-use super::discovery::{Served, escaped};
+use super::discovery::{Discovery, Served, escaped};
 use super::read::typed;
 use super::{Access, Cluster, fault};
 use crate::domain::fault::{Fault, FaultKind};
@@ -27,7 +27,7 @@ const HOLD: u64 = 290;
 /// How long a watch may take to be opened.
 const OPEN: Duration = Duration::from_secs(30);
 /// The first and the longest pause.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(800), Duration::from_secs(30));
+const PAUSE: (Duration, Duration) = (Duration::from_millis(800), Duration::from_secs(10));
 /// How often a kind that is not installed, or that nobody may list, is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_mins(2);
 
@@ -58,14 +58,14 @@ impl Watched {
 }
 
 /// Growing pauses.
-struct Pauses(Duration);
+pub(super) struct Pauses(Duration);
 
 impl Pauses {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(PAUSE.0)
     }
 
-    async fn wait(&mut self) {
+    pub(super) async fn wait(&mut self) {
         tokio::time::sleep(self.0).await;
         self.0 = (self.0 * 2).min(PAUSE.1);
     }
@@ -120,6 +120,97 @@ impl Cluster {
         }
     }
 
+    /// Lists the fleet of this cluster once, for what ends by itself: every kind of app and of source, each with what
+    /// could not be read of it.
+    pub async fn list_fleet(&self) -> Vec<Change> {
+        if let Err(fault) = self.discovery().await {
+            return vec![self.degraded(None, fault)];
+        }
+        let mut changes = vec![Change::Context {
+            context: Arc::clone(&self.context),
+            state: ContextState::Ready,
+            fault: None,
+        }];
+        // sources first: an app is joined with what is known when it comes
+        let watched = FluxSource::ALL
+            .map(Watched::Source)
+            .into_iter()
+            .chain(AppKind::ALL.map(Watched::App));
+        let lists = futures::future::join_all(watched.map(|what| self.list_once(what))).await;
+        changes.extend(lists.into_iter().flatten());
+        changes
+    }
+
+    async fn list_once(&self, what: Watched) -> Vec<Change> {
+        let discovery = match self.discovery().await {
+            Ok(discovery) => discovery,
+            Err(fault) => return vec![self.degraded(None, fault)],
+        };
+        let Some(served) = discovery.best(what.group(), what.kind()) else {
+            return self.not_served(what, &discovery);
+        };
+        let refused = match self.list_namespace(what, served, None).await {
+            Ok(change) => return vec![change],
+            Err(fault) if fault.kind == FaultKind::Forbidden => fault,
+            Err(fault) => return self.unread(what, fault),
+        };
+        let allowed = self.allowed(served).await;
+        if allowed.is_empty() {
+            let needs = format!("it needs list and watch on {}", served.name());
+            return self.unread(what, refused.hint(needs));
+        }
+        let mut changes = self.partial(what, &allowed, refused);
+        for namespace in &allowed {
+            match self.list_namespace(what, served, Some(namespace)).await {
+                Ok(change) => changes.push(change),
+                Err(fault) => changes.extend(self.unread(what, fault)),
+            }
+        }
+        changes
+    }
+
+    async fn list_namespace(
+        &self,
+        what: Watched,
+        served: &Served,
+        namespace: Option<&str>,
+    ) -> Result<Change, Fault> {
+        let mut all = vec![];
+        self.pages(served, namespace, |page| all.extend(page))
+            .await?;
+        Ok(self.reset(what, namespace, all.iter()))
+    }
+
+    fn unread(&self, what: Watched, fault: Fault) -> Vec<Change> {
+        match what {
+            Watched::App(kind) => vec![self.degraded(Some(kind), fault)],
+            Watched::Source(_) => vec![],
+        }
+    }
+
+    fn not_served(&self, what: Watched, discovery: &Discovery) -> Vec<Change> {
+        match (what, discovery.broken(what.group())) {
+            (Watched::App(kind), Some(fault)) => vec![self.degraded(Some(kind), fault.clone())],
+            (Watched::App(kind), None) => vec![Change::Absent {
+                context: Arc::clone(&self.context),
+                kind,
+            }],
+            (Watched::Source(_), _) => vec![],
+        }
+    }
+
+    fn partial(&self, what: Watched, namespaces: &[String], fault: Fault) -> Vec<Change> {
+        match what {
+            Watched::App(kind) => vec![Change::Partial {
+                context: Arc::clone(&self.context),
+                kind,
+                namespaces: namespaces.to_vec(),
+                fault,
+            }],
+            Watched::Source(_) => vec![],
+        }
+    }
+
     /// Keeps one kind watched.
     async fn keep(&self, what: Watched, changes: &Sender<Vec<Change>>) -> Result<(), Closed> {
         let mut first = true;
@@ -142,14 +233,7 @@ impl Cluster {
                 self.watch_everywhere(what, served, changes).await?;
                 continue;
             }
-            let change = match (what, discovery.broken(what.group())) {
-                (Watched::App(kind), Some(fault)) => vec![self.degraded(Some(kind), fault.clone())],
-                (Watched::App(kind), None) => vec![Change::Absent {
-                    context: Arc::clone(&self.context),
-                    kind,
-                }],
-                (Watched::Source(_), _) => vec![],
-            };
+            let change = self.not_served(what, &discovery);
             let pause = if discovery.broken(what.group()).is_some() {
                 PAUSE.1
             } else {
@@ -174,26 +258,14 @@ impl Cluster {
         }
         let allowed = self.allowed(served).await;
         if allowed.is_empty() {
-            if let Watched::App(kind) = what {
-                let needs = format!("it needs list and watch on {}", served.name());
-                self.send(
-                    changes,
-                    vec![self.degraded(Some(kind), refused.hint(needs))],
-                )
+            let needs = format!("it needs list and watch on {}", served.name());
+            self.send(changes, self.unread(what, refused.hint(needs)))
                 .await?;
-            }
             tokio::time::sleep(LOOK_AGAIN).await;
             return Ok(());
         }
-        if let Watched::App(kind) = what {
-            let partial = Change::Partial {
-                context: Arc::clone(&self.context),
-                kind,
-                namespaces: allowed.clone(),
-                fault: refused,
-            };
-            self.send(changes, vec![partial]).await?;
-        }
+        self.send(changes, self.partial(what, &allowed, refused))
+            .await?;
         let all = allowed
             .iter()
             .map(|namespace| self.watch_scope(what, served, Some(namespace), changes));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gitops_tui::domain::fault::{Fault, FaultKind};
+use gitops_tui::domain::fleet::{Change, ContextState};
 use gitops_tui::world::cluster::{Contexts, KubeEnv};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -259,4 +260,52 @@ async fn requests_go_through_the_contexts_own_proxy() {
     // whatever the proxy is asked (a tunnel or the request itself), it is asked and not the name server
     drop(tokio::time::timeout(Duration::from_secs(5), contexts.connect("via")).await);
     assert!(!script.seen().is_empty());
+}
+
+/// A context that is wrong says so once; one that is away is tried again until it is there.
+#[tokio::test]
+async fn a_context_is_tried_again_until_it_answers() {
+    let script = Script::new(Value::Array(kustomizations()));
+    script.first(
+        json!({"method": "GET", "path": "/apis", "times": 1, "status": 503, "body":
+        {"kind": "Status", "status": "Failure", "code": 503, "message": "starting"}}),
+    );
+    let port = script.listen().await;
+    let (_folder, file) = filled(
+        "N01",
+        &[("PORT", port), ("CLOSED_PORT", 1), ("SILENT_PORT", 1)],
+    );
+    let contexts = load(&[file]).unwrap();
+    let (sender, mut changes) = tokio::sync::mpsc::channel(8);
+    let (connected, cluster) = tokio::sync::oneshot::channel();
+    let kept = contexts.clone();
+    let task = tokio::spawn(async move {
+        kept.keep("good", sender, |cluster| drop(connected.send(cluster)))
+            .await;
+    });
+    let mut states = vec![];
+    while states.last() != Some(&ContextState::Ready) {
+        for change in changes.recv().await.unwrap() {
+            if let Change::Context { state, .. } = change {
+                states.push(state);
+            }
+        }
+    }
+    assert_eq!(states, [ContextState::Unreachable, ContextState::Ready]);
+    assert_eq!(&*cluster.await.unwrap().context, "good");
+    drop(changes);
+    task.await.unwrap();
+
+    let (sender, mut changes) = tokio::sync::mpsc::channel(8);
+    let task = tokio::spawn(async move { contexts.keep("nouser", sender, |_| {}).await });
+    let first = changes.recv().await.unwrap();
+    assert!(matches!(
+        &first[0],
+        Change::Context {
+            state: ContextState::Misconfigured,
+            ..
+        }
+    ));
+    drop(changes);
+    task.await.unwrap();
 }

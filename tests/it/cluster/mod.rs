@@ -236,6 +236,17 @@ async fn where_not_all_namespaces_may_be_read_those_that_may_are() {
     all.extend(kustomizations());
     let mut watched = Watched::start(all);
     watched.until(has("web")).await;
+    let once = Cluster::from_client("prod", watched.script.client())
+        .list_fleet()
+        .await;
+    let mut listed = Fleet::new(Settings::default(), ["prod".into()]);
+    listed.apply(once, now());
+    let context = listed.context("prod").unwrap();
+    assert_eq!(
+        context.kinds[&AppKind::Kustomization],
+        watched.kind(AppKind::Kustomization)
+    );
+    assert!(has("web")(&listed) && context.settled());
     let KindState::Partial { namespaces, fault } = watched.kind(AppKind::Kustomization) else {
         panic!("{:?}", watched.kind(AppKind::Kustomization));
     };

@@ -88,26 +88,7 @@ impl Argo {
         let commit = self.repository.resolve(wanted).map_err(|f| f.to_string())?;
         let files = self.repository.files(&commit).map_err(|f| f.to_string())?;
         let rendered = render::argo(&files, app)?;
-        let app_name = app["metadata"]["name"].as_str().unwrap_or_default();
-        let home = app["spec"]["destination"]["namespace"]
-            .as_str()
-            .unwrap_or_default();
-        let mut objects = rendered.objects;
-        for object in &mut objects {
-            let Some((kind, namespace, name)) = known(object) else {
-                continue;
-            };
-            let namespace = namespace.map(|n| if n.is_empty() { home.to_owned() } else { n });
-            if let Some(namespace) = &namespace {
-                object["metadata"]["namespace"] = namespace.as_str().into();
-            }
-            if object["metadata"]["annotations"].is_null() {
-                object["metadata"]["annotations"] = json!({});
-            }
-            let space = namespace.as_deref().unwrap_or(home);
-            let id = format!("{app_name}:{}/{}:{space}/{name}", kind.group, kind.kind);
-            object["metadata"]["annotations"][TRACKING] = id.into();
-        }
+        let objects = rendered.objects;
         Ok(Target { commit, objects })
     }
 

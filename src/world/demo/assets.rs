@@ -81,6 +81,7 @@ pub(super) static FILES: &[(&str, &str)] = &[
     file!("clusters/staging/identity.yaml"),
     file!("clusters/staging/namespaces.yaml"),
     file!("clusters/staging/search.yaml"),
+    file!("components/hardened/kustomization.yaml"),
 ];
 
 #[cfg(test)]

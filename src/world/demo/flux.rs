@@ -278,7 +278,10 @@ impl Flux {
             return self.finish(app, &revision, &says, None, None);
         }
         let (mut objects, digest) = match self.render(app, &revision) {
-            Ok(rendered) => prepare(rendered, app),
+            Ok(rendered) => {
+                let digest = format!("sha256:{}", sha256(&rendered.text));
+                (rendered.objects, digest)
+            }
             Err(message) => {
                 let says = Verdict::failed("BuildFailed", message);
                 return self.finish(app, &revision, &says, None, None);
@@ -322,7 +325,7 @@ impl Flux {
     #[cfg(test)]
     pub(super) fn desired(&self, app: &Value) -> Result<Vec<Value>, String> {
         let revision = self.artifact(app).unwrap_or_default();
-        Ok(prepare(self.render(app, &revision)?, app).0)
+        self.render(app, &revision).map(|rendered| rendered.objects)
     }
 
     /// Returns the first dependency that is not ready.
@@ -504,58 +507,6 @@ fn remember(status: &mut Value, digest: &str, outcome: &str, revision: &str, now
     history.insert(0, entry);
     history.truncate(5);
     status["history"] = history.into();
-}
-
-/// Puts owner labels on what was rendered and writes it as the controller sends it; returns the digest of the bytes.
-fn prepare(rendered: Rendered, app: &Value) -> (Vec<Value>, String) {
-    let hash = sha256(&rendered.text);
-    let (namespace, name) = place(app);
-    let objects = rendered
-        .objects
-        .into_iter()
-        .map(|mut object| {
-            if object["metadata"]["labels"].is_null() {
-                object["metadata"]["labels"] = json!({});
-            }
-            let labels = &mut object["metadata"]["labels"];
-            labels["kustomize.toolkit.fluxcd.io/name"] = name.as_str().into();
-            labels["kustomize.toolkit.fluxcd.io/namespace"] = namespace.as_str().into();
-            fill_protocols(&mut object);
-            object
-        })
-        .collect();
-    (objects, format!("sha256:{hash}"))
-}
-
-/// Fills in `protocol: TCP` where the controller does: ports of Services and of containers.
-fn fill_protocols(object: &mut Value) {
-    let lists: &[&str] = match object["kind"].as_str() {
-        Some("Service") => &["/spec/ports"],
-        Some("Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet" | "Job") => {
-            &["/spec/template/spec/containers"]
-        }
-        Some("CronJob") => &["/spec/jobTemplate/spec/template/spec/containers"],
-        _ => return,
-    };
-    for list in lists {
-        let items = object.pointer_mut(list).and_then(Value::as_array_mut);
-        for item in items.into_iter().flatten() {
-            let ports: Vec<&mut Value> = if *list == "/spec/ports" {
-                vec![item]
-            } else {
-                item.get_mut("ports")
-                    .and_then(Value::as_array_mut)
-                    .into_iter()
-                    .flatten()
-                    .collect()
-            };
-            for port in ports {
-                if port["protocol"].is_null() {
-                    port["protocol"] = "TCP".into();
-                }
-            }
-        }
-    }
 }
 
 /// Returns an object's place in the order of applying.

@@ -6,10 +6,12 @@
 mod blame;
 mod compare;
 mod defaults;
+mod jq;
 mod manager;
 mod noise;
 mod normal;
 mod secret;
+mod rules;
 mod walk;
 
 use std::sync::Arc;

@@ -12,6 +12,7 @@ mod argo_render;
 mod backfill;
 mod cluster;
 mod demo;
+mod drift;
 mod edit;
 mod flux_render;
 mod folder;

@@ -1,27 +1,30 @@
-//! The comparison of one app: pairs, gates, differences, owners, verdicts, masks, and the state that follows.
+//! The comparison of one app: pairs, gates, rules, differences, masks, and the state that follows.
 //!
 //! It is pure and total: what could not be read or rendered comes in as a fault and goes out as `unknown`; what is left
-//! out is counted. A verdict says what the app's own engine would do at its next pass.
+//! out is counted. What one difference means is decided in `judge`.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::blame::{self, holders, nobody};
-use super::defaults::defaulted;
-use super::manager::taken_over_by_flux;
+use super::argo::{self, Algorithm, Settings};
+use super::defaults::{defaulted, fill};
+use super::foresee;
+use super::judge::Judge;
 use super::normal::{self, last_applied};
+use super::rules::{self, Applied, Rules, annotation};
 use super::secret::{self, Secrecy};
-use super::walk::{self, Difference, Kind};
+use super::walk::{self, Difference};
 use super::{
-    AppDrift, FieldDrift, FieldStatus, Hidden, ObjectDrift, ObjectState, OwnerClass, Sides,
-    Verdict, classify, noise,
+    AppDrift, FieldDrift, FieldStatus, Hidden, ObjectDrift, ObjectState, Sides, Verdict, noise,
 };
-use crate::domain::fault::Fault;
+use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::fleet::{AppRef, AppState};
 use crate::domain::object::managed_fields::{self, Entry};
-use crate::domain::object::schema::{Schema, is_built_in};
-use crate::domain::object::{Desired, FieldPath, ObjectId, Origin};
+use crate::domain::object::quantity::nanos;
+use crate::domain::object::types::KindSchema;
+use crate::domain::object::{Desired, FieldPath, ObjectId};
+use crate::domain::yaml::Route;
 
 /// Whose rules decide what a difference means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,72 +64,68 @@ pub struct Comparison<'a> {
     pub definitions: &'a [Value],
 }
 
-/// Compares an app.
-pub fn compare(input: &Comparison<'_>) -> AppDrift {
-    let mut objects: Vec<ObjectDrift> = input
-        .desired
-        .iter()
-        .map(|desired| one(input, desired))
-        .collect();
-    for id in input.inventory {
-        let rendered = input.desired.iter().any(|d| same(&d.id, id));
-        let live = input
-            .live
-            .iter()
-            .find(|l| ObjectId::of(l).is_some_and(|l| same(&l, id)));
-        if rendered {
-            continue;
-        }
-        if let Some(live) = live {
-            objects.push(no_longer_rendered(input, id, live));
-        } else if let Some((_, fault)) = input.unreadable.iter().find(|(u, _)| same(u, id)) {
-            objects.push(unknown(id, fault.to_string()));
+impl Comparison<'_> {
+    /// Returns a comparison of nothing by the rules of `engine`, to be filled in.
+    pub fn of(engine: Engine) -> Self {
+        Self {
+            engine,
+            app: None,
+            app_object: None,
+            settings: None,
+            desired: &[],
+            live: &[],
+            inventory: &[],
+            unreadable: &[],
+            problems: &[],
+            definitions: &[],
         }
     }
-    objects.sort_by(|a, b| {
-        (a.state, &a.id.kind, &a.id.namespace, &a.id.name).cmp(&(
-            b.state,
-            &b.id.kind,
-            &b.id.namespace,
-            &b.id.name,
-        ))
-    });
-    let (state, cause) = state(&objects, input.problems);
-    let hidden = objects.iter().fold(Hidden::default(), |mut sum, object| {
-        for field in &object.fields {
-            match (field.verdict, field.status) {
-                (Verdict::Ignored, _) => sum.ignored += 1,
-                (Verdict::Noise, _) => sum.noise += 1,
-                (_, FieldStatus::ExtraForeign) => sum.foreign += 1,
-                _ => {}
-            }
+}
+
+/// Compares an app.
+pub fn compare(input: &Comparison<'_>) -> AppDrift {
+    let world = World::of(input);
+    let mut problems = input.problems.to_vec();
+    problems.extend(world.rules.faults.iter().cloned());
+    let mut refusals = vec![];
+    let mut objects: Vec<ObjectDrift> = vec![];
+    for desired in &world.desired() {
+        objects.push(world.one(desired, &mut refusals));
+    }
+    let uncounted = world.left_over(&mut objects);
+    let failed = world.failed_as_a_whole(&refusals);
+    if let Some(fault) = failed {
+        for object in &mut objects {
+            give_up(object, &fault.to_string());
         }
-        sum
-    });
+        if !problems.contains(&fault) {
+            problems.push(fault);
+        }
+    }
+    objects.sort_by(|a, b| (a.state, order(&a.id)).cmp(&(b.state, order(&b.id))));
+    let (state, cause) = state(&objects, &problems, &uncounted);
     AppDrift {
         app: input.app.clone(),
         state,
         cause,
+        hidden: hidden(&objects),
         objects,
-        hidden,
-        problems: input.problems.to_vec(),
+        problems,
     }
+}
+
+fn order(id: &ObjectId) -> (&str, Option<&str>, &str) {
+    (&id.kind, id.namespace.as_deref(), &id.name)
 }
 
 /// Compares manifests with live objects without an engine; where managedFields show that Flux applied an object, Flux's
 /// rules are used for it.
 pub fn offline(desired: &[Desired], live: &[Value], problems: &[Fault]) -> AppDrift {
     compare(&Comparison {
-        engine: Engine::Plain,
-        app: None,
-        app_object: None,
-        settings: None,
         desired,
         live,
-        inventory: &[],
-        unreadable: &[],
         problems,
-        definitions: &[],
+        ..Comparison::of(Engine::Plain)
     })
 }
 
@@ -141,236 +140,491 @@ fn same(one: &ObjectId, other: &ObjectId) -> bool {
 }
 
 fn unknown(id: &ObjectId, cause: String) -> ObjectDrift {
+    bare(id, ObjectState::Unknown, Some(cause))
+}
+
+fn bare(id: &ObjectId, state: ObjectState, cause: Option<String>) -> ObjectDrift {
     ObjectDrift {
         id: id.clone(),
-        state: ObjectState::Unknown,
-        cause: Some(cause),
+        state,
+        cause,
         fields: vec![],
         sides: Sides::default(),
     }
 }
 
-fn no_longer_rendered(input: &Comparison<'_>, id: &ObjectId, live: &Value) -> ObjectDrift {
-    let (_, shown) = normal::sides(id, &Value::Null, live);
-    let (_, live) = Secrecy::of(id, None).mask_sides(None, Some(shown));
-    let word = match held(input) {
-        None => "Git no longer has it: the next pass prunes it".to_owned(),
-        Some(reason) => format!("Git no longer has it; {reason}"),
-    };
-    ObjectDrift {
-        id: id.clone(),
-        state: ObjectState::Extra,
-        cause: Some(word),
-        fields: vec![],
-        sides: Sides { git: None, live },
+/// The engine could not compare anything: what it would do is not known.
+fn give_up(object: &mut ObjectDrift, cause: &str) {
+    if object.state == ObjectState::Ignored {
+        return;
+    }
+    object.state = ObjectState::Unknown;
+    object.cause = Some(cause.to_owned());
+    for field in &mut object.fields {
+        if matches!(field.verdict, Verdict::Drift | Verdict::Held) {
+            field.verdict = Verdict::Unknown;
+            field.rule = Some("Argo CD could not compare".into());
+        }
     }
 }
 
-fn one(input: &Comparison<'_>, desired: &Desired) -> ObjectDrift {
-    let id = &desired.id;
-    let live = input
-        .live
-        .iter()
-        .find(|l| ObjectId::of(l).is_some_and(|l| same(id, &l)));
-    let Some(live) = live else {
-        if let Some((_, fault)) = input.unreadable.iter().find(|(u, _)| same(u, id)) {
-            return unknown(id, fault.to_string());
-        }
-        return missing(input, desired);
-    };
-    if let Some(rule) = gate(input.engine, &desired.value, live) {
-        let mut object = fields(input, desired, live);
-        for field in &mut object.fields {
-            field.verdict = Verdict::Ignored;
-            field.rule = Some(rule.clone());
-        }
-        object.state = ObjectState::Ignored;
-        object.cause = Some(rule);
-        return object;
-    }
-    fields(input, desired, live)
+/// The input with what is read from it once.
+struct World<'a> {
+    input: &'a Comparison<'a>,
+    rules: Rules,
+    settings: Settings,
+    held: Option<String>,
 }
 
-fn missing(input: &Comparison<'_>, desired: &Desired) -> ObjectDrift {
-    let id = &desired.id;
-    let secrecy = Secrecy::of(id, Some(desired));
-    let (git, _) = secrecy.mask_sides(Some(desired.value.clone()), None);
-    if let Some(rule) = gate(input.engine, &desired.value, &Value::Null) {
-        return ObjectDrift {
-            id: id.clone(),
-            state: ObjectState::Ignored,
-            cause: Some(rule),
-            fields: vec![],
-            sides: Sides { git, live: None },
+impl<'a> World<'a> {
+    fn of(input: &'a Comparison<'a>) -> Self {
+        let rules = match (input.engine, input.app_object) {
+            (Engine::Flux | Engine::Helm, Some(app)) => Rules::flux(app),
+            (Engine::Argo, app) => {
+                Rules::argo(app.unwrap_or(&Value::Null), argo::data(input.settings))
+            }
+            _ => Rules::default(),
         };
+        Self {
+            input,
+            rules,
+            settings: Settings::read(input.settings),
+            held: held(input),
+        }
     }
-    let cause = match held(input) {
-        None => "not in the cluster: the next pass creates it".to_owned(),
-        Some(reason) => format!("not in the cluster; {reason}"),
-    };
-    ObjectDrift {
-        id: id.clone(),
-        state: ObjectState::Missing,
-        cause: Some(cause),
-        fields: vec![],
-        sides: Sides { git, live: None },
+
+    /// Returns what Git says, the last of several documents of one object winning as Argo CD has it.
+    fn desired(&self) -> Vec<&'a Desired> {
+        let mut all: Vec<&Desired> = vec![];
+        for desired in self.input.desired {
+            all.retain(|other| {
+                !(self.input.engine == Engine::Argo && other.id.same_object(&desired.id))
+            });
+            all.push(desired);
+        }
+        all
     }
-}
 
-fn annotation<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
-    ["annotations", "labels"]
-        .iter()
-        .find_map(|map| object.get("metadata")?.get(map)?.get(key)?.as_str())
-}
-
-/// Returns why the engine leaves a whole object out.
-fn gate(engine: Engine, desired: &Value, live: &Value) -> Option<String> {
-    let says = |key: &str, value: &str| {
-        [desired, live]
-            .iter()
-            .any(|o| annotation(o, key).is_some_and(|v| v.eq_ignore_ascii_case(value)))
-    };
-    match engine {
-        Engine::Flux => {
-            let key = |name: &str| format!("kustomize.toolkit.fluxcd.io/{name}");
-            if says(&key("reconcile"), "disabled") {
-                return Some(format!("{}: disabled", key("reconcile")));
-            }
-            if says(&key("ssa"), "ignore") {
-                return Some(format!("{}: Ignore", key("ssa")));
-            }
-            let once = annotation(desired, &key("ssa"))
-                .is_some_and(|v| v.eq_ignore_ascii_case("ifnotpresent"));
-            (once && !live.is_null()).then(|| format!("{}: IfNotPresent", key("ssa")))
-        }
-        Engine::Helm => says("helm.toolkit.fluxcd.io/driftDetection", "disabled")
-            .then(|| "helm.toolkit.fluxcd.io/driftDetection: disabled".to_owned()),
-        Engine::Argo => {
-            if annotation(desired, "argocd.argoproj.io/hook").is_some() {
-                return Some(
-                    "argocd.argoproj.io/hook: hooks take no part in the comparison".to_owned(),
-                );
-            }
-            annotation(desired, "helm.sh/hook")
-                .filter(|hook| *hook != "crd-install")
-                .map(|_| "helm.sh/hook: hooks take no part in the comparison".to_owned())
-        }
-        Engine::Plain => None,
+    fn live(&self, id: &ObjectId) -> Option<&'a Value> {
+        let of = |exact: bool| {
+            self.input.live.iter().find(|live| {
+                ObjectId::of(live)
+                    .is_some_and(|live| if exact { live == *id } else { same(id, &live) })
+            })
+        };
+        of(true).or_else(|| of(false))
     }
-}
 
-/// Returns why nothing undoes drift now.
-fn held(input: &Comparison<'_>) -> Option<String> {
-    let object = input.app_object?;
-    let spec = object.get("spec")?;
-    match input.engine {
-        Engine::Flux if spec.get("suspend") == Some(&Value::Bool(true)) => {
-            Some("the Kustomization is suspended".to_owned())
+    /// Pairs an encrypted Secret whose generated name nobody can compute without the key by its base name.
+    fn live_by_base_name(&self, desired: &Desired) -> Option<&'a Value> {
+        if !secret::is_secret(&desired.id) || !secret::holds_encrypted(&desired.value) {
+            return None;
         }
-        Engine::Helm => {
-            if spec.get("suspend") == Some(&Value::Bool(true)) {
-                return Some("the HelmRelease is suspended".to_owned());
-            }
-            match spec.pointer("/driftDetection/mode").and_then(Value::as_str) {
-                Some("enabled") => None,
-                mode => Some(format!("drift detection is {}", mode.unwrap_or("disabled"))),
-            }
+        let base = |name: &str| {
+            let (base, hash) = name.rsplit_once('-')?;
+            (hash.len() == 10
+                && hash
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()))
+            .then(|| base.to_owned())
+        };
+        let wanted = base(&desired.id.name)?;
+        let mut found = self.input.live.iter().filter(|live| {
+            ObjectId::of(live).is_some_and(|id| {
+                secret::is_secret(&id)
+                    && base(&id.name).as_ref() == Some(&wanted)
+                    && (id.namespace == desired.id.namespace || desired.id.namespace.is_none())
+            })
+        });
+        match (found.next(), found.next()) {
+            (Some(only), None) => Some(only),
+            _ => None,
         }
-        Engine::Argo => {
-            if annotation(object, "argocd.argoproj.io/skip-reconcile") == Some("true") {
-                return Some("the Application is frozen (skip-reconcile)".to_owned());
-            }
-            let automated = spec
-                .pointer("/syncPolicy/automated")
-                .filter(|a| a.is_object());
-            match automated {
-                None => Some("automated sync is off".to_owned()),
-                Some(a) if a.get("enabled") == Some(&Value::Bool(false)) => {
-                    Some("automated sync is off".to_owned())
-                }
-                Some(a) if a.get("selfHeal") != Some(&Value::Bool(true)) => {
-                    Some("self-heal is off: it waits for the next commit or sync".to_owned())
-                }
-                Some(_) => None,
-            }
-        }
-        _ => None,
     }
-}
 
-fn fields(input: &Comparison<'_>, desired: &Desired, live: &Value) -> ObjectDrift {
-    let id = &desired.id;
-    let live_version = live
-        .get("apiVersion")
-        .and_then(Value::as_str)
-        .unwrap_or(&id.api_version);
-    let secrecy = Secrecy::of(id, Some(desired));
-    let (git_side, live_side) = normal::sides(id, &desired.value, live);
-    if live_version != id.api_version {
-        let mut object = unknown(
-            id,
-            format!(
-                "the cluster was read as {live_version}, Git says {}",
-                id.api_version
+    fn one(&self, desired: &Desired, refusals: &mut Vec<Fault>) -> ObjectDrift {
+        let id = &desired.id;
+        let live = self.live(id).or_else(|| self.live_by_base_name(desired));
+        let gate = self.gate(&desired.value, live);
+        let Some(live) = live else {
+            let unreadable = self.input.unreadable.iter().find(|(u, _)| same(u, id));
+            if let (Some((_, fault)), None) = (unreadable, &gate) {
+                return unknown(id, fault.to_string());
+            }
+            return self.missing(desired, gate);
+        };
+        let mut object = self.fields(desired, live, refusals);
+        if let Some(rule) = gate {
+            for field in &mut object.fields {
+                field.verdict = Verdict::Ignored;
+                field.rule = Some(rule.clone());
+            }
+            object.state = ObjectState::Ignored;
+            object.cause = Some(rule);
+        }
+        object
+    }
+
+    /// Returns why the engine leaves a whole object out.
+    fn gate(&self, desired: &Value, live: Option<&Value>) -> Option<String> {
+        match self.input.engine {
+            Engine::Flux => rules::flux_gate(desired, live),
+            Engine::Helm => rules::helm_gate(desired, live),
+            Engine::Argo => rules::argo_gate(desired),
+            Engine::Plain => None,
+        }
+    }
+
+    fn missing(&self, desired: &Desired, gate: Option<String>) -> ObjectDrift {
+        let secrecy = Secrecy::of(&desired.id, Some(desired));
+        let (git, _) = secrecy.mask_sides(Some(desired.value.clone()), None);
+        let (state, cause) = match (gate, &self.held) {
+            (Some(rule), _) => (ObjectState::Ignored, rule),
+            (None, None) => (
+                ObjectState::Missing,
+                "not in the cluster: the next pass creates it".to_owned(),
             ),
-        );
-        (object.sides.git, object.sides.live) = secrecy.mask_sides(Some(git_side), Some(live_side));
-        return object;
+            (None, Some(reason)) => (
+                ObjectState::Missing,
+                format!("not in the cluster; {reason}"),
+            ),
+        };
+        ObjectDrift {
+            sides: Sides { git, live: None },
+            ..bare(&desired.id, state, Some(cause))
+        }
     }
-    let entries = managed_fields::entries(live);
-    let mut schema = Schema::of(&id.api_version, &id.kind);
-    if let Some(definition) = input.definitions.iter().find(|d| defines(d, id)) {
-        schema = schema.with_definition(&id.api_version, definition);
+
+    /// Adds the objects that are the app's and that Git no longer renders; returns those that do not count.
+    fn left_over(&self, objects: &mut Vec<ObjectDrift>) -> Vec<ObjectId> {
+        let rendered = |id: &ObjectId| {
+            self.input.desired.iter().any(|d| same(&d.id, id))
+                || self.input.desired.iter().any(|d| {
+                    self.live_by_base_name(d)
+                        .and_then(ObjectId::of)
+                        .is_some_and(|live| live == *id)
+                })
+        };
+        let mut ids: Vec<ObjectId> = self.input.inventory.to_vec();
+        if self.input.engine == Engine::Argo {
+            let app = self.input.app_object.unwrap_or(&Value::Null);
+            let owned = self
+                .input
+                .live
+                .iter()
+                .filter(|live| self.settings.owns(app, live));
+            ids.extend(owned.filter_map(ObjectId::of));
+        }
+        let mut seen: Vec<ObjectId> = vec![];
+        let mut uncounted = vec![];
+        for id in ids {
+            if rendered(&id) || seen.iter().any(|other| same(other, &id)) {
+                continue;
+            }
+            if let Some(live) = self.live(&id) {
+                if self.input.engine == Engine::Argo {
+                    if rules::argo_gate(live).is_some() {
+                        continue;
+                    }
+                    if argo::ignores_extraneous(live) {
+                        uncounted.push(id.clone());
+                    }
+                }
+                objects.push(self.no_longer_rendered(&id, live));
+            } else if let Some((_, fault)) =
+                self.input.unreadable.iter().find(|(u, _)| same(u, &id))
+            {
+                objects.push(unknown(&id, fault.to_string()));
+            }
+            seen.push(id);
+        }
+        uncounted
     }
-    let built_in = is_built_in(&id.api_version);
-    let kind = Kind {
-        schema: &schema,
-        entries: &entries,
-        built_in,
-        secret: secret::is_secret(id),
-    };
-    let judge = Judge {
-        id,
-        entries: &entries,
-        engine: engine_of(input.engine, &entries),
-        held: held(input),
-        last_applied: last_applied(live),
-        merge: annotation(&desired.value, "kustomize.toolkit.fluxcd.io/ssa")
-            .is_some_and(|v| v.eq_ignore_ascii_case("merge"))
-            || annotation(live, "kustomize.toolkit.fluxcd.io/ssa")
-                .is_some_and(|v| v.eq_ignore_ascii_case("merge")),
-    };
-    let want = defaulted(id, &git_side);
-    let fields: Vec<FieldDrift> = walk::differences(&kind, &git_side, &want, &live_side)
-        .into_iter()
-        .map(|difference| judge.field(difference, desired, &secrecy))
-        .collect();
-    let state = if fields
-        .iter()
-        .any(|f| matches!(f.verdict, Verdict::Drift | Verdict::Held))
-    {
+
+    fn no_longer_rendered(&self, id: &ObjectId, live: &Value) -> ObjectDrift {
+        let (_, shown) = normal::sides(id, &Value::Null, live, self.normal());
+        let (_, shown) = Secrecy::of(id, None).mask_sides(None, Some(shown));
+        let app = |pointer: &str| self.input.app_object.and_then(|app| app.pointer(pointer));
+        let kept = match self.input.engine {
+            Engine::Flux if app("/spec/prune") == Some(&Value::Bool(false)) => {
+                Some("the Kustomization does not prune".to_owned())
+            }
+            Engine::Flux => rules::flux_keeps(live),
+            _ => None,
+        };
+        let (state, cause) = match (kept, argo::prune_option(live), &self.held) {
+            (Some(kept), _, _) => (
+                ObjectState::Ignored,
+                format!("Git no longer has it; it stays: {kept}"),
+            ),
+            (None, Some(option), _) if self.input.engine == Engine::Argo => (
+                ObjectState::Extra,
+                format!("Git no longer has it; a sync does not prune it: {option}"),
+            ),
+            (None, _, None) => (
+                ObjectState::Extra,
+                "Git no longer has it: the next pass prunes it".to_owned(),
+            ),
+            (None, _, Some(reason)) => (
+                ObjectState::Extra,
+                format!("Git no longer has it; {reason}"),
+            ),
+        };
+        ObjectDrift {
+            sides: Sides {
+                git: None,
+                live: shown,
+            },
+            ..bare(id, state, Some(cause))
+        }
+    }
+
+    fn normal(&self) -> normal::Options {
+        normal::Options {
+            aggregated_rules: self.input.engine == Engine::Argo && !self.settings.ignore_aggregated,
+            status: false,
+        }
+    }
+
+    /// What keeps Argo CD from comparing anything of the app.
+    fn failed_as_a_whole(&self, refusals: &[Fault]) -> Option<Fault> {
+        if self.input.engine != Engine::Argo {
+            return None;
+        }
+        if let Some(fault) = self.rules.faults.first().or(refusals.first()) {
+            return Some(fault.clone());
+        }
+        let message = argo::comparison_error(self.input.app_object?)?;
+        Some(Fault::new(FaultKind::Render, "Argo CD could not compare").because(message))
+    }
+
+    fn fields(&self, desired: &Desired, live: &Value, refusals: &mut Vec<Fault>) -> ObjectDrift {
+        let id = &desired.id;
+        let secrecy = Secrecy::of(id, Some(desired));
+        let options = normal::Options {
+            status: self.input.engine == Engine::Argo && self.settings.compares_status(id),
+            ..self.normal()
+        };
+        let (mut git, live_side) = normal::sides(id, &desired.value, live, options);
+        self.mark(id, &mut git, live);
+        let version = live
+            .get("apiVersion")
+            .and_then(Value::as_str)
+            .unwrap_or(&id.api_version);
+        if version != id.api_version {
+            let cause = format!(
+                "the cluster was read as {version}, Git says {}",
+                id.api_version
+            );
+            let (git, live) = secrecy.mask_sides(Some(git), Some(live_side));
+            return ObjectDrift {
+                sides: Sides { git, live },
+                ..unknown(id, cause)
+            };
+        }
+        let entries = managed_fields::entries(live);
+        let schema = schema_of(self.input, id, &entries);
+        let applied = self
+            .rules
+            .apply(id, &git, &live_side, last_applied(live).as_ref());
+        let judge = Judge {
+            id,
+            entries: &entries,
+            engine: engine_of(self.input.engine, &entries),
+            algorithm: Algorithm::of(self.input.app_object, &desired.value),
+            held: self.held.clone(),
+            last_applied: applied.base.clone(),
+            merge: rules::flux_merges(&desired.value, live),
+            built_in: schema.is_builtin(),
+            known: schema.is_known(),
+            git: &git,
+        };
+        if judge.engine == Engine::Argo && judge.algorithm != Algorithm::ThreeWay {
+            refusals.extend(foresee::refusal(&schema, id, &git));
+        }
+        let mut want = defaulted(id, &git);
+        fill(&schema.root(), &mut want);
+        let found = Found::of(&schema, &applied, &git, &want, &live_side);
+        let mut fields: Vec<FieldDrift> = found
+            .seen
+            .into_iter()
+            .map(|difference| {
+                let equal = self.equal_by_rule(id, &difference);
+                let mut field = judge.field(difference, desired, &secrecy);
+                if let Some(rule) = equal {
+                    (field.verdict, field.rule) = (Verdict::Noise, Some(rule));
+                }
+                by_manager(&applied, &judge, &mut field);
+                field
+            })
+            .collect();
+        for (difference, rule) in found.cut {
+            let mut field = judge.field(difference, desired, &secrecy);
+            (field.verdict, field.rule) = (Verdict::Ignored, Some(rule));
+            fields.push(field);
+        }
+        fields.sort_by(|a, b| a.path.cmp(&b.path));
+        let forces = rules::flux_forces(self.input.app_object, &desired.value, live);
+        let cause = foresee::outcome(&judge, &mut fields, &desired.value, live, forces);
+        let state = settle(&mut fields, &applied);
+        let (git, live) = secrecy.mask_sides(Some(git.clone()), Some(live_side));
+        ObjectDrift {
+            id: id.clone(),
+            state,
+            cause: match applied.whole {
+                Some(rule) => Some(rule),
+                None => cause,
+            },
+            fields,
+            sides: Sides { git, live },
+        }
+    }
+
+    /// Gives Git's side the tracking id where it was rendered without one and live carries another one: a copied or an
+    /// outdated id is drift by itself.
+    fn mark(&self, id: &ObjectId, git: &mut Value, live: &Value) {
+        let key = "argocd.argoproj.io/tracking-id";
+        let Some(app) = self
+            .input
+            .app_object
+            .filter(|_| self.input.engine == Engine::Argo)
+        else {
+            return;
+        };
+        let (None, Some(now)) = (annotation(git, key), annotation(live, key)) else {
+            return;
+        };
+        let Some(mark) = self.settings.mark(app, id).filter(|mark| mark != now) else {
+            return;
+        };
+        let metadata = git.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(metadata) = metadata {
+            let annotations = metadata
+                .entry("annotations")
+                .or_insert_with(|| serde_json::json!({}));
+            if let Some(annotations) = annotations.as_object_mut() {
+                annotations.insert(key.into(), mark.into());
+            }
+        }
+    }
+
+    /// Returns why two spellings mean the same to this kind's own readers.
+    fn equal_by_rule(&self, id: &ObjectId, difference: &Difference) -> Option<String> {
+        let text = difference.path.to_string();
+        let amount = |value: &Option<Value>| match value.as_ref()? {
+            Value::String(text) => nanos(text),
+            other => nanos(&other.to_string()),
+        };
+        if self.settings.quantities(id).contains(&text.as_str())
+            && amount(&difference.git).is_some()
+            && amount(&difference.git) == amount(&difference.live)
+        {
+            return Some("argocd-cm knownTypeFields: the same quantity".into());
+        }
+        let of_argo = id.group() == "argoproj.io"
+            && matches!(
+                id.kind.as_str(),
+                "Application" | "AppProject" | "ApplicationSet"
+            );
+        let nothing = |value: &Option<Value>| value.as_ref().is_none_or(noise::is_zero);
+        (of_argo && nothing(&difference.git) && nothing(&difference.live))
+            .then(|| "the controller drops zero values when it writes the object".into())
+    }
+}
+
+/// The differences that the rules leave, and those that they take out, with the rule.
+struct Found {
+    seen: Vec<Difference>,
+    cut: Vec<(Difference, String)>,
+}
+
+impl Found {
+    fn of(schema: &KindSchema, applied: &Applied, git: &Value, want: &Value, live: &Value) -> Self {
+        let Some(any) = applied.any_rule() else {
+            return Self {
+                seen: walk::differences(schema, git, want, live),
+                cut: vec![],
+            };
+        };
+        let cuts: Vec<Route> = applied
+            .git_cuts
+            .iter()
+            .map(|(route, _)| route.clone())
+            .collect();
+        let left = super::jq::without(want, cuts);
+        let seen = walk::differences(schema, &applied.git, &left, &applied.live);
+        let known: BTreeSet<FieldPath> = seen.iter().map(|d| d.path.clone()).collect();
+        let cut = walk::differences(schema, git, want, live)
+            .into_iter()
+            .filter(|d| !known.contains(&d.path))
+            .map(|d| {
+                let (of_git, of_live) = (d.path.route_in(git), d.path.route_in(live));
+                let rule = applied.rule_at(of_git.as_ref(), of_live.as_ref());
+                let rule = rule.unwrap_or(any).to_owned();
+                (d, rule)
+            })
+            .collect();
+        Self { seen, cut }
+    }
+}
+
+/// Leaves out what a trusted manager holds (`managedFieldsManagers`).
+fn by_manager(applied: &Applied, judge: &Judge<'_>, field: &mut FieldDrift) {
+    let trusted = applied.managers.iter().find(|(manager, _)| {
+        let of = |entry: &&Entry| entry.manager == *manager;
+        judge
+            .entries
+            .iter()
+            .filter(of)
+            .any(|entry| entry.fields.hold(&field.path).is_some())
+    });
+    if let Some((_, rule)) = trusted {
+        (field.verdict, field.rule) = (Verdict::Ignored, Some(rule.clone()));
+    }
+}
+
+/// Returns the object's state; a rule that is not evaluated here makes what it could hide unknown.
+fn settle(fields: &mut [FieldDrift], applied: &Applied) -> ObjectState {
+    if let Some(rule) = &applied.whole {
+        for field in fields.iter_mut() {
+            (field.verdict, field.rule) = (Verdict::Ignored, Some(rule.clone()));
+        }
+        return ObjectState::Ignored;
+    }
+    let acted = |field: &FieldDrift| matches!(field.verdict, Verdict::Drift | Verdict::Held);
+    if let Some(reason) = applied.unknown.first() {
+        for field in fields.iter_mut().filter(|field| acted(field)) {
+            (field.verdict, field.rule) = (Verdict::Unknown, Some(reason.clone()));
+        }
+    }
+    if fields.iter().any(acted) {
         ObjectState::Drifted
     } else if fields.iter().any(|f| f.verdict == Verdict::Unknown) {
         ObjectState::Unknown
     } else {
         ObjectState::InSync
-    };
-    let (git, live) = secrecy.mask_sides(Some(git_side), Some(live_side));
-    ObjectDrift {
-        id: id.clone(),
-        state,
-        cause: None,
-        fields,
-        sides: Sides { git, live },
     }
 }
 
-fn defines(definition: &Value, id: &ObjectId) -> bool {
-    definition.pointer("/spec/group").and_then(Value::as_str) == Some(id.group())
-        && definition
-            .pointer("/spec/names/kind")
-            .and_then(Value::as_str)
-            == Some(id.kind.as_str())
+/// Returns what is known of a kind's fields: the built-in table, the kind's definition, else what managedFields show.
+fn schema_of(input: &Comparison<'_>, id: &ObjectId, entries: &[Entry]) -> KindSchema {
+    let built_in = KindSchema::builtin(&id.api_version, &id.kind);
+    if built_in.is_builtin() {
+        return built_in;
+    }
+    let defines = |definition: &&Value| {
+        let is = |pointer: &str, text: &str| {
+            definition.pointer(pointer).and_then(Value::as_str) == Some(text)
+        };
+        is("/spec/group", id.group()) && is("/spec/names/kind", &id.kind)
+    };
+    let all = input.definitions.iter().chain(input.live);
+    all.filter(|value| {
+        value.get("kind").and_then(Value::as_str) == Some("CustomResourceDefinition")
+    })
+    .find(defines)
+    .and_then(|definition| KindSchema::of_crd(definition, id.version()))
+    .unwrap_or_else(|| KindSchema::inferred(entries))
 }
 
 /// Without an engine, managedFields may show that Flux applied the object.
@@ -385,261 +639,67 @@ fn engine_of(engine: Engine, entries: &[Entry]) -> Engine {
     }
 }
 
-/// Decides what one difference means.
-struct Judge<'a> {
-    id: &'a ObjectId,
-    entries: &'a [Entry],
-    engine: Engine,
-    held: Option<String>,
-    last_applied: Option<Value>,
-    /// Flux leaves alone what kubectl added.
-    merge: bool,
+/// Returns why nothing undoes drift now.
+fn held(input: &Comparison<'_>) -> Option<String> {
+    let object = input.app_object?;
+    let spec = object.get("spec")?;
+    let suspended = spec.get("suspend") == Some(&Value::Bool(true));
+    match input.engine {
+        Engine::Flux => suspended.then(|| "the Kustomization is suspended".to_owned()),
+        Engine::Helm if suspended => Some("the HelmRelease is suspended".to_owned()),
+        Engine::Helm => match spec.pointer("/driftDetection/mode").and_then(Value::as_str) {
+            Some("enabled") => None,
+            mode => Some(format!("drift detection is {}", mode.unwrap_or("disabled"))),
+        },
+        Engine::Argo => {
+            if annotation(object, "argocd.argoproj.io/skip-reconcile") == Some("true") {
+                return Some("the Application is frozen (skip-reconcile)".to_owned());
+            }
+            let automated = spec
+                .pointer("/syncPolicy/automated")
+                .filter(|a| a.is_object());
+            match automated {
+                Some(a) if a.get("enabled") == Some(&Value::Bool(false)) => {
+                    Some("automated sync is off".to_owned())
+                }
+                Some(a) if a.get("selfHeal") != Some(&Value::Bool(true)) => {
+                    Some("self-heal is off: it waits for the next commit or sync".to_owned())
+                }
+                Some(_) => None,
+                None => Some("automated sync is off".to_owned()),
+            }
+        }
+        Engine::Plain => None,
+    }
 }
 
-struct Meaning {
-    status: FieldStatus,
-    verdict: Verdict,
-    rule: Option<String>,
-    note: Option<String>,
-}
-
-impl Judge<'_> {
-    fn field(
-        &self,
-        mut difference: Difference,
-        desired: &Desired,
-        secrecy: &Secrecy<'_>,
-    ) -> FieldDrift {
-        let holders = holders(self.id, self.entries, &difference.path, difference.atomic);
-        let meaning = self.meaning(&difference, &holders);
-        let owners = match difference.status {
-            FieldStatus::Missing => vec![nobody()],
-            _ if holders.is_empty() => vec![nobody()],
-            _ => holders.iter().map(|entry| blame::owner(entry)).collect(),
-        };
-        let masked = secrecy.mask_field(&mut difference);
-        let origin = origin(desired, &difference.path);
-        let mut field = FieldDrift {
-            path: difference.path,
-            status: meaning.status,
-            verdict: meaning.verdict,
-            git: difference.git,
-            live: difference.live,
-            masked,
-            owners,
-            origin,
-            rule: meaning.rule,
-            note: meaning.note,
-        };
-        if field.note.is_none() {
-            field.note = secret::note(&field);
-        }
-        field
-    }
-
-    fn meaning(&self, difference: &Difference, holders: &[&Entry]) -> Meaning {
-        let of = |status, verdict, rule: Option<String>, note: Option<&str>| Meaning {
-            status,
-            verdict,
-            rule,
-            note: note.map(str::to_owned),
-        };
-        let status = difference.status;
-        if status == FieldStatus::Changed
-            || status == FieldStatus::Missing
-            || status == FieldStatus::ChangedType
-            || status == FieldStatus::OrderOnly
-        {
-            let changed_by_hand = holders
-                .iter()
-                .any(|e| classify(&e.manager) != OwnerClass::Gitops);
-            let status = if status == FieldStatus::ChangedType && changed_by_hand {
-                FieldStatus::Changed
-            } else {
-                status
-            };
-            return self.active(status, scaler(&difference.path, holders));
-        }
-        if status == FieldStatus::ChangedFormat {
-            return if self.engine == Engine::Plain {
-                of(
-                    status,
-                    Verdict::Residual,
-                    Some("the same amount in another spelling".into()),
-                    None,
-                )
-            } else {
-                self.active(status, None)
-            };
-        }
-        self.extra(difference, holders)
-    }
-
-    /// What the engine would undo: drift, or held where it does not act now.
-    fn active(&self, status: FieldStatus, note: Option<String>) -> Meaning {
-        match &self.held {
-            None => Meaning {
-                status,
-                verdict: Verdict::Drift,
-                rule: None,
-                note,
-            },
-            Some(reason) => Meaning {
-                status,
-                verdict: Verdict::Held,
-                rule: Some(reason.clone()),
-                note,
-            },
-        }
-    }
-
-    fn extra(&self, difference: &Difference, holders: &[&Entry]) -> Meaning {
-        let path = &difference.path;
-        let of = |status, verdict, rule: &str| Meaning {
-            status,
-            verdict,
-            rule: Some(rule.to_owned()),
-            note: None,
-        };
-        if let Some(reason) = noise::known(self.id, path, holders) {
-            return of(FieldStatus::Extra, Verdict::Noise, reason);
-        }
-        if holders.is_empty() {
-            return self.unowned(difference);
-        }
-        let gitops = |e: &&Entry| classify(&e.manager) == OwnerClass::Gitops;
-        let once_applied = self
-            .last_applied
-            .as_ref()
-            .is_some_and(|applied| path.get(applied).is_some());
-        if holders.iter().all(gitops) {
-            if holders.iter().any(|e| e.operation == "Apply") && self.engine != Engine::Helm {
-                return self.active(
-                    FieldStatus::Extra,
-                    Some("Git no longer has it; the next apply removes it".into()),
-                );
-            }
-            return if once_applied {
-                self.active(
-                    FieldStatus::Extra,
-                    Some("Git no longer has it; the next apply removes it".into()),
-                )
-            } else {
-                of(
-                    FieldStatus::Extra,
-                    Verdict::Noise,
-                    "set by the server when the engine created the object",
-                )
-            };
-        }
-        let others: Vec<&&Entry> = holders.iter().filter(|e| !gitops(e)).collect();
-        match self.engine {
-            Engine::Flux => {
-                let taken = |e: &&&Entry| {
-                    taken_over_by_flux(&e.manager, &e.operation, e.subresource.as_deref())
-                };
-                if !self.merge && others.iter().all(taken) {
-                    return self.active(
-                        FieldStatus::Extra,
-                        Some("added by kubectl: Flux takes it over and removes it; an apply alone would not".into()),
-                    );
-                }
-            }
-            Engine::Argo if once_applied => {
-                return self.active(
-                    FieldStatus::Extra,
-                    Some("once in Git, dropped since".into()),
-                );
-            }
-            Engine::Plain => {
-                let by_hand = others
-                    .iter()
-                    .any(|e| !matches!(classify(&e.manager), OwnerClass::Automation));
-                if by_hand {
-                    let note = once_applied.then(|| "once in Git, dropped since".to_owned());
-                    return self.active(FieldStatus::Extra, note);
-                }
-            }
+fn hidden(objects: &[ObjectDrift]) -> Hidden {
+    let mut sum = Hidden::default();
+    for field in objects.iter().flat_map(|object| &object.fields) {
+        match (field.verdict, field.status) {
+            (Verdict::Ignored, _) => sum.ignored += 1,
+            (Verdict::Noise, _) => sum.noise += 1,
+            (_, FieldStatus::ExtraForeign) => sum.foreign += 1,
             _ => {}
         }
-        let automation = others
-            .iter()
-            .all(|e| blame::owner(e).class == OwnerClass::Automation);
-        let status = if automation && !difference.replaced_default {
-            FieldStatus::ExtraForeign
-        } else {
-            FieldStatus::Extra
-        };
-        of(
-            status,
-            Verdict::Residual,
-            "Git never had it: the engine leaves it alone",
-        )
     }
-
-    fn unowned(&self, difference: &Difference) -> Meaning {
-        let path = &difference.path;
-        let of = |verdict, rule: &str| Meaning {
-            status: FieldStatus::Extra,
-            verdict,
-            rule: Some(rule.to_owned()),
-            note: None,
-        };
-        let text = path.to_string();
-        if difference.replaced_default && text == "spec.replicas" {
-            return of(
-                Verdict::Residual,
-                "written through the scale subresource (an autoscaler or kubectl scale)",
-            );
-        }
-        if self.entries.is_empty()
-            && !difference.replaced_default
-            && !noise::allocated(self.id, path)
-        {
-            return of(Verdict::Residual, "nobody is recorded as its owner");
-        }
-        if difference.replaced_default {
-            return of(
-                Verdict::Residual,
-                "another value than the server's default, owned by nobody",
-            );
-        }
-        of(Verdict::Noise, "set by the server")
-    }
+    sum
 }
 
-/// Says who scales a workload, where its replicas were written through the scale subresource.
-fn scaler(path: &FieldPath, holders: &[&Entry]) -> Option<String> {
-    if path.to_string() != "spec.replicas" {
-        return None;
-    }
-    let by = holders
-        .iter()
-        .find(|e| e.subresource.as_deref() == Some("scale"))?;
-    Some(match classify(&by.manager) {
-        OwnerClass::Person => format!("scaled by hand ({})", by.manager),
-        _ => format!(
-            "scaled by {}: Git and an autoscaler both set it",
-            by.manager
-        ),
-    })
-}
-
-/// Returns the origin of a field, or of the nearest thing above it that Git has.
-fn origin(desired: &Desired, path: &FieldPath) -> Option<Arc<Origin>> {
-    let mut path = path.clone();
-    loop {
-        if let Some(route) = path.route_in(&desired.value) {
-            return desired.origins.nearest(&route).cloned();
-        }
-        path.0.pop()?;
-    }
-}
-
-fn state(objects: &[ObjectDrift], problems: &[Fault]) -> (AppState, Option<String>) {
-    let has = |state| objects.iter().filter(|o| o.state == state).count();
-    let drifted = has(ObjectState::Drifted) + has(ObjectState::Missing) + has(ObjectState::Extra);
-    if drifted > 0 {
+fn state(
+    objects: &[ObjectDrift],
+    problems: &[Fault],
+    uncounted: &[ObjectId],
+) -> (AppState, Option<String>) {
+    let drifted = objects.iter().any(|object| {
+        let off = [
+            ObjectState::Drifted,
+            ObjectState::Missing,
+            ObjectState::Extra,
+        ];
+        off.contains(&object.state) && !uncounted.contains(&object.id)
+    });
+    if drifted {
         let cause = (!problems.is_empty())
             .then(|| format!("{} more could not be rendered or read", problems.len()));
         return (AppState::Drifted, cause);

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::domain::object::ObjectId;
+use crate::domain::object::types::Node;
 
 type Fields = Map<String, Value>;
 
@@ -112,10 +113,44 @@ pub fn defaulted(id: &ObjectId, desired: &Value) -> Value {
                 });
             });
         }
+        ("resource.k8s.io", "ResourceClaim") => with(object, "spec", device_claim),
+        ("resource.k8s.io", "ResourceClaimTemplate") => with(object, "spec", |template| {
+            put(template, "metadata", json!({}));
+            with(template, "spec", device_claim);
+        }),
         ("", "LimitRange") => with(object, "spec", |spec| each(spec, "limits", limit)),
         _ => {}
     }
     value
+}
+
+/// Fills in the defaults that a custom resource's schema states, as the server does: into objects that are there.
+pub(super) fn fill(node: &Node<'_>, value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            for (key, below) in node.declared() {
+                if let Some(default) = below.default() {
+                    let open = match map.get(key) {
+                        None => true,
+                        Some(value) => value.is_null() && !below.keeps_null(),
+                    };
+                    if open {
+                        map.insert(key.to_owned(), default.clone());
+                    }
+                }
+            }
+            for (key, value) in map.iter_mut() {
+                fill(&node.field(key), value);
+            }
+        }
+        Value::Array(items) => {
+            let item = node.item();
+            for value in items {
+                fill(&item, value);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Sets `key` where it is missing, null, or the empty value that the server takes for missing.
@@ -328,7 +363,27 @@ fn pod(spec: &mut Fields, restart: bool) {
     each(spec, "volumes", volume);
 }
 
+/// Appends the tolerations that admission gives every Pod, where it has none for the same taint.
+fn tolerations(spec: &mut Fields) {
+    let Some(Value::Array(list)) = spec.get_mut("tolerations") else {
+        return;
+    };
+    for key in [
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+    ] {
+        let covers = |one: &Value| {
+            let is = |field: &str, text: &str| one.get(field).is_none_or(|v| v == text);
+            is("key", key) && is("effect", "NoExecute")
+        };
+        if !list.is_empty() && !list.iter().any(covers) {
+            list.push(json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}));
+        }
+    }
+}
+
 fn pod_only(spec: &mut Fields) {
+    tolerations(spec);
     put(spec, "enableServiceLinks", json!(true));
     put(spec, "preemptionPolicy", json!("PreemptLowerPriority"));
     put(spec, "priority", json!(0));
@@ -398,6 +453,22 @@ fn container(container: &mut Fields) {
     }
     for name in ["postStart", "preStop"] {
         nested(container, &["lifecycle", name, "httpGet"], http_get);
+    }
+}
+
+fn device_claim(spec: &mut Fields) {
+    nested(spec, &["devices"], |devices| {
+        each(devices, "requests", |request| {
+            nested(request, &["exactly"], device_request);
+            each(request, "firstAvailable", device_request);
+        });
+    });
+}
+
+fn device_request(request: &mut Fields) {
+    put(request, "allocationMode", json!("ExactCount"));
+    if request.get("allocationMode") == Some(&json!("ExactCount")) {
+        put(request, "count", json!(1));
     }
 }
 

@@ -3,15 +3,18 @@
 //! The words of the answer are here; the folder's files compute it. Nothing is hidden without a trace: what is left
 //! out is counted with its rule, and what could not be decided is `unknown` with its cause.
 
+mod argo;
 mod blame;
 mod compare;
 mod defaults;
+mod foresee;
 mod jq;
+mod judge;
 mod manager;
 mod noise;
 mod normal;
-mod secret;
 mod rules;
+mod secret;
 mod walk;
 
 use std::sync::Arc;

@@ -51,6 +51,11 @@ pub(super) fn known(id: &ObjectId, path: &FieldPath, holders: &[&Entry]) -> Opti
         (Some("metadata"), Some("annotations"), Some(key)) if starts(ANNOTATIONS, key) => {
             return Some("written by the cluster's own controllers");
         }
+        (Some("metadata"), Some("annotations"), Some(key))
+            if key.ends_with("last-applied") || key.ends_with("/last-applied-configuration") =>
+        {
+            return Some("an applying tool's own copy of the object");
+        }
         (Some("metadata"), Some("labels"), Some(key)) if starts(LABELS, key) => {
             return Some("written by the cluster's own controllers");
         }
@@ -134,5 +139,18 @@ pub(super) fn allocated(id: &ObjectId, path: &FieldPath) -> bool {
         "Ingress" => last == "ingressClassName",
         "Namespace" => matches!(last, "finalizers" | "spec"),
         _ => false,
+    }
+}
+
+/// Tells whether a value is Go's zero value, all the way down.
+pub(super) fn is_zero(value: &serde_json::Value) -> bool {
+    use serde_json::Value;
+    match value {
+        Value::Null => true,
+        Value::Bool(set) => !set,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.values().all(is_zero),
     }
 }

@@ -18,18 +18,29 @@ const SERVER_SET: &[&str] = &[
     "deletionGracePeriodSeconds",
 ];
 
+/// What else is compared.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Options {
+    /// The rules of aggregated ClusterRoles, which a controller writes.
+    pub(super) aggregated_rules: bool,
+    /// The status, where Git has one.
+    pub(super) status: bool,
+}
+
 /// The annotation in which client-side apply keeps what it applied last.
 pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Returns what of both sides is compared: server-set metadata and status left out, `stringData` merged, and what Git
 /// leaves to others (owner references, finalizers, an unnamed namespace) not held against live.
-pub(super) fn sides(id: &ObjectId, git: &Value, live: &Value) -> (Value, Value) {
+pub(super) fn sides(id: &ObjectId, git: &Value, live: &Value, options: Options) -> (Value, Value) {
     let (mut git, mut live) = (git.clone(), live.clone());
     for side in [&mut git, &mut live] {
         let Some(object) = side.as_object_mut() else {
             continue;
         };
-        object.remove("status");
+        if !options.status {
+            object.remove("status");
+        }
         if let Some(metadata) = metadata(object) {
             for key in SERVER_SET {
                 metadata.remove(*key);
@@ -43,16 +54,17 @@ pub(super) fn sides(id: &ObjectId, git: &Value, live: &Value) -> (Value, Value) 
         }
         if is_secret(id) {
             merge_string_data(object);
+            // What SOPS keeps beside the encrypted values never reaches the cluster.
+            object.remove("sops");
         }
+        drop_claim_status(object);
     }
-    for key in ["ownerReferences", "finalizers", "namespace"] {
-        if git
-            .pointer(&format!("/metadata/{key}"))
-            .is_none_or(Value::is_null)
-            && let Some(metadata) = live.as_object_mut().and_then(metadata)
-        {
-            metadata.remove(key);
-        }
+    if git
+        .pointer("/metadata/namespace")
+        .is_none_or(Value::is_null)
+        && let Some(metadata) = live.as_object_mut().and_then(metadata)
+    {
+        metadata.remove("namespace");
     }
     if live.pointer("/metadata/namespace").is_none()
         && let Some(metadata) = git.as_object_mut().and_then(metadata)
@@ -60,7 +72,14 @@ pub(super) fn sides(id: &ObjectId, git: &Value, live: &Value) -> (Value, Value) 
         // A cluster-scoped object: the server drops the namespace that a renderer put there.
         metadata.remove("namespace");
     }
+    if options.status
+        && git.get("status").is_none()
+        && let Some(object) = live.as_object_mut()
+    {
+        object.remove("status");
+    }
     if id.kind == "ClusterRole"
+        && !options.aggregated_rules
         && [&git, &live]
             .iter()
             .any(|side| side.get("aggregationRule").is_some_and(|r| !r.is_null()))
@@ -78,6 +97,24 @@ fn metadata(object: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> 
     object.get_mut("metadata")?.as_object_mut()
 }
 
+/// Claim templates of a StatefulSet come back with a status that nobody applies.
+fn drop_claim_status(object: &mut Map<String, Value>) {
+    let claims = object
+        .get_mut("spec")
+        .and_then(|spec| spec.get_mut("volumeClaimTemplates"))
+        .and_then(Value::as_array_mut);
+    for claim in claims
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        claim.remove("status");
+        if let Some(metadata) = metadata(claim) {
+            metadata.remove("creationTimestamp");
+        }
+    }
+}
+
 fn merge_string_data(object: &mut Map<String, Value>) {
     let Some(Value::Object(plain)) = object.remove("stringData") else {
         return;
@@ -90,9 +127,12 @@ fn merge_string_data(object: &mut Map<String, Value>) {
     }
     if let Some(data) = data.as_object_mut() {
         for (key, value) in plain {
-            let encoded = value
-                .as_str()
-                .map_or(Value::Null, |text| Value::from(STANDARD.encode(text)));
+            // Encrypted text stays as it is, so that it is known as such; a value that is no text is refused by the server.
+            let encoded = match value.as_str() {
+                Some(text) if super::secret::is_encrypted(&value) => Value::from(text),
+                Some(text) => Value::from(STANDARD.encode(text)),
+                None => value,
+            };
             data.insert(key, encoded);
         }
     }

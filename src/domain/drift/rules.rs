@@ -432,13 +432,6 @@ pub(super) fn settings_yaml(text: &str) -> Option<Value> {
     yaml(text)
 }
 
-/// Returns a label's or annotation's text.
-pub(super) fn mark<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
-    ["labels", "annotations"]
-        .iter()
-        .find_map(|map| annotation_in(object, map, key))
-}
-
 /// Returns an annotation's text.
 pub(super) fn annotation<'v>(object: &'v Value, key: &str) -> Option<&'v str> {
     annotation_in(object, "annotations", key)

@@ -10,9 +10,44 @@ use super::walk::Difference;
 use crate::domain::object::{Desired, FieldPath, ObjectId, PathStep};
 use crate::domain::text::{self, MASK};
 
+/// Metadata of a Secret that is shown.
+const HARMLESS: &[&str] = &[
+    "name",
+    "namespace",
+    "labels",
+    "ownerReferences",
+    "finalizers",
+    "generateName",
+];
+
 /// Tells whether an object is a Secret.
 pub(super) fn is_secret(id: &ObjectId) -> bool {
     id.kind == "Secret" && id.group().is_empty()
+}
+
+/// Tells whether a value is SOPS cipher text, or base64 of it.
+pub(super) fn is_encrypted(value: &Value) -> bool {
+    use base64::Engine as _;
+    let Some(text) = value.as_str() else {
+        return false;
+    };
+    let sealed = |text: &str| text.contains("ENC[AES256_GCM,");
+    if sealed(text) {
+        return true;
+    }
+    let plain: String = text.split_ascii_whitespace().collect();
+    let decoded = base64::engine::general_purpose::STANDARD.decode(plain);
+    decoded.is_ok_and(|bytes| sealed(&String::from_utf8_lossy(&bytes)))
+}
+
+/// Tells whether a Secret's manifest holds SOPS cipher text.
+pub(super) fn holds_encrypted(secret: &Value) -> bool {
+    ["data", "stringData"].iter().any(|map| {
+        let map = secret.get(map).and_then(Value::as_object);
+        map.into_iter()
+            .flatten()
+            .any(|(_, value)| is_encrypted(value))
+    })
 }
 
 /// What of one object must never be shown.
@@ -35,11 +70,15 @@ impl<'a> Secrecy<'a> {
             Some(PathStep::Key(key)) => Some(key.as_str()),
             _ => None,
         };
+        // Fail closed: of a Secret only what is known to be harmless is shown.
         if self.secret {
-            match (first(0), first(1)) {
-                (Some("data" | "stringData" | "binaryData") | None, _) => return true,
-                (Some("metadata"), Some("annotations") | None) => return true,
-                _ => {}
+            let harmless = match first(0) {
+                Some("apiVersion" | "kind" | "type" | "immutable") => true,
+                Some("metadata") => first(1).is_some_and(|key| HARMLESS.contains(&key)),
+                _ => false,
+            };
+            if !harmless {
+                return true;
             }
         }
         self.desired.is_some_and(|desired| {
@@ -86,6 +125,8 @@ impl<'a> Secrecy<'a> {
                 self.mask_map(&mut git, &mut live, &[field]);
             }
             self.mask_map(&mut git, &mut live, &["metadata", "annotations"]);
+            mask_the_rest(&mut git);
+            mask_the_rest(&mut live);
         }
         for route in self.desired.into_iter().flat_map(|d| &d.secret_routes) {
             let pointer: String = route
@@ -135,6 +176,30 @@ impl<'a> Secrecy<'a> {
                 let (git, live) = text::mask(equal);
                 *value = Value::from(if is_git { git } else { live });
             }
+        }
+    }
+}
+
+/// Masks what a Secret should not even have: misspelt fields may hold values too.
+fn mask_the_rest(side: &mut Option<Value>) {
+    let Some(object) = side.as_mut().and_then(Value::as_object_mut) else {
+        return;
+    };
+    for (key, value) in object.iter_mut() {
+        match key.as_str() {
+            "apiVersion" | "kind" | "type" | "immutable" | "data" | "stringData" | "binaryData" => {
+            }
+            "metadata" => match value.as_object_mut() {
+                Some(metadata) => {
+                    for (key, value) in metadata.iter_mut() {
+                        if key != "annotations" && !HARMLESS.contains(&key.as_str()) {
+                            *value = Value::from(MASK);
+                        }
+                    }
+                }
+                None => *value = Value::from(MASK),
+            },
+            _ => *value = Value::from(MASK),
         }
     }
 }

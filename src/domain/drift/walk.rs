@@ -1,17 +1,17 @@
 //! Two objects side by side, node by node: every place where they differ, at the height a person would name it.
 //!
 //! Lists are paired as the server pairs them (by keys, as sets, else by index); numbers and quantities compare by
-//! value; what a built-in type drops when empty counts as absent. Nothing is judged here: no owner, no rule, no engine.
+//! value; what the Go types of a built-in kind cannot tell from an absent field counts as absent. Nothing is judged
+//! here: no owner, no rule, no engine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::FieldStatus;
-use crate::domain::object::managed_fields::Entry;
 use crate::domain::object::path::key_text;
 use crate::domain::object::quantity::nanos;
-use crate::domain::object::schema::{Merge, Schema};
+use crate::domain::object::types::{Holds, KindSchema, ListType, Node};
 use crate::domain::object::{FieldPath, PathStep};
 
 /// One place where both sides differ.
@@ -25,107 +25,77 @@ pub(super) struct Difference {
     pub(super) atomic: Option<usize>,
     /// Live replaced a default that Git leaves to the server.
     pub(super) replaced_default: bool,
+    /// Git sets a field that the kind's schema does not have: a server-side apply of it fails.
+    pub(super) undeclared: bool,
+    /// Live only, and every item of the list that Git left it open for has the same value: a default, it seems.
+    pub(super) like_a_default: bool,
 }
 
-/// What the walk knows about the kind.
-pub(super) struct Kind<'a> {
-    pub(super) schema: &'a Schema,
-    /// The live object's managedFields, which show the list keys of kinds without a schema.
-    pub(super) entries: &'a [Entry],
-    pub(super) built_in: bool,
-    pub(super) secret: bool,
-}
-
-/// Maps whose keys are the user's: named key by key, whatever the other side lacks.
+/// Maps whose keys are the user's, where no schema says so.
 const FREE_MAPS: &[&str] = &[
     "labels",
     "annotations",
     "data",
     "binaryData",
-    "stringData",
     "nodeSelector",
     "limits",
     "requests",
     "matchLabels",
-    "hard",
-    "parameters",
-    "selector",
-    "capacity",
-    "allocatable",
-    "driverOptions",
-    "volumeAttributes",
-];
-
-/// Maps whose values are amounts.
-const AMOUNT_MAPS: &[&str] = &[
-    "limits",
-    "requests",
-    "hard",
-    "capacity",
-    "overhead",
-    "default",
-    "defaultRequest",
-    "max",
-    "min",
-    "maxLimitRequestRatio",
-    "used",
-    "allocatable",
-];
-
-/// Fields that are amounts.
-const AMOUNTS: &[&str] = &["sizeLimit", "divisor", "averageValue", "tolerance"];
-
-/// Empty maps that mean something by being there.
-const TELLING: &[&str] = &[
-    "emptyDir",
-    "namespaceSelector",
-    "podSelector",
-    "objectSelector",
-    "allowPrivilegeEscalation",
     "selector",
 ];
 
 /// Returns every difference of `want` (Git with the server's defaults; `git` without them) and `live`.
 pub(super) fn differences(
-    kind: &Kind<'_>,
+    schema: &KindSchema,
     git: &Value,
     want: &Value,
     live: &Value,
 ) -> Vec<Difference> {
     let mut walk = Walk {
-        kind,
         found: vec![],
+        twins: BTreeMap::new(),
     };
-    walk.node(&At::default(), Some(git), Some(want), Some(live));
+    let root = At {
+        path: FieldPath::default(),
+        node: schema.root(),
+        atomic: None,
+    };
+    walk.node(&root, Some(git), Some(want), Some(live));
     walk.found
 }
 
-/// Tells whether nothing is in a value that a built-in type would keep.
-pub(super) fn is_empty(value: &Value) -> bool {
+/// Tells whether the server could not tell `value` at `node` from an absent one.
+pub(super) fn is_empty(node: &Node<'_>, value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Bool(b) => !b,
-        Value::Number(n) => n.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
+        _ if !node.is_builtin() => false,
+        Value::Bool(set) => !set && node.vanishes_when_empty(),
+        Value::Number(number) => number.as_f64() == Some(0.0) && node.vanishes_when_empty(),
+        Value::String(text) => text.is_empty() && node.vanishes_when_empty(),
         Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.values().all(is_empty),
+        Value::Object(map) => match node.holds() {
+            Holds::Map => map.is_empty(),
+            Holds::Struct(_) if !node.is_pointer() => map
+                .iter()
+                .all(|(key, value)| is_empty(&node.field(key), value)),
+            _ => false,
+        },
     }
 }
 
-/// Where the walk is: the path, the schema's pattern of it, and the first atomic node above.
-#[derive(Clone, Default)]
-struct At {
+/// Where the walk is: the path, the schema's place, and the first atomic node above.
+#[derive(Clone)]
+struct At<'s> {
     path: FieldPath,
-    pattern: String,
+    node: Node<'s>,
     atomic: Option<usize>,
 }
 
-impl At {
+impl At<'_> {
     fn key(&self, key: &str) -> Self {
-        let dot = if self.pattern.is_empty() { "" } else { "." };
         Self {
             path: self.path.key(key),
-            pattern: format!("{}{dot}{key}", self.pattern),
+            node: self.node.field(key),
             atomic: self.atomic,
         }
     }
@@ -133,269 +103,228 @@ impl At {
     fn item(&self, step: PathStep) -> Self {
         Self {
             path: self.path.join(step),
-            pattern: format!("{}[]", self.pattern),
+            node: self.node.item(),
             atomic: self.atomic,
         }
     }
 
-    fn last_key(&self) -> &str {
-        self.path
-            .0
-            .iter()
-            .rev()
-            .find_map(|s| {
-                if let PathStep::Key(k) = s {
-                    Some(k.as_str())
-                } else {
-                    None
-                }
-            })
-            .unwrap_or("")
-    }
-
-    fn parent_key(&self) -> &str {
-        let mut keys = self.path.0.iter().rev().filter_map(|s| {
-            if let PathStep::Key(k) = s {
-                Some(k.as_str())
-            } else {
-                None
-            }
-        });
-        keys.next();
-        keys.next().unwrap_or("")
-    }
-
     fn is_free_map(&self) -> bool {
-        matches!(self.path.0.last(), Some(PathStep::Key(_))) && FREE_MAPS.contains(&self.last_key())
+        match self.node.holds() {
+            Holds::Map => true,
+            Holds::Any => {
+                matches!(self.path.0.last(), Some(PathStep::Key(key)) if FREE_MAPS.contains(&key.as_str()))
+            }
+            _ => false,
+        }
+    }
+
+    /// Tells whether a `null` here is stored as the empty text: a string map of a built-in kind.
+    fn in_text_map(&self, map: bool) -> bool {
+        map && self.node.is_builtin() && self.node.holds() == Holds::String
     }
 }
 
-struct Walk<'k, 'a> {
-    kind: &'k Kind<'a>,
+struct Walk {
     found: Vec<Difference>,
+    /// Per atomic list: fields that live has in every item that Git leaves open, all of one value.
+    twins: BTreeMap<FieldPath, BTreeSet<String>>,
 }
 
-impl Walk<'_, '_> {
-    fn node(&mut self, at: &At, git: Option<&Value>, want: Option<&Value>, live: Option<&Value>) {
+impl Walk {
+    fn node(
+        &mut self,
+        at: &At<'_>,
+        git: Option<&Value>,
+        want: Option<&Value>,
+        live: Option<&Value>,
+    ) {
         let mut at = at.clone();
-        if at.atomic.is_none() && self.kind.schema.merge(&at.pattern) == Some(&Merge::Atomic) {
+        if at.atomic.is_none() && at.node.atomic() {
             at.atomic = Some(at.path.0.len());
         }
         let at = &at;
-        let want = self.present(want, live);
-        let live = live.filter(|l| !(l.is_null() && want.is_none()));
+        let keeps_null = at.node.keeps_null() && live.is_some_and(Value::is_null);
+        let given = |value: &&Value| !value.is_null() || keeps_null;
+        let (want, git) = (
+            want.filter(given),
+            git.filter(|g| want.is_some_and(|w| !w.is_null()) || given(g)),
+        );
+        let live = live.filter(given);
         match (want, live) {
             (None, None) => {}
             (Some(want), None) => self.missing(at, git, want),
             (None, Some(live)) => self.extra(at, live),
             (Some(Value::Object(w)), Some(Value::Object(l))) => {
+                let is_map = at.node.holds() == Holds::Map;
                 let keys: BTreeSet<&String> = w.keys().chain(l.keys()).collect();
                 for key in keys {
+                    let at = at.key(key);
                     let git = git.and_then(|g| g.get(key.as_str()));
-                    self.node(&at.key(key), git, w.get(key.as_str()), l.get(key.as_str()));
+                    let (want, live) = (w.get(key.as_str()), l.get(key.as_str()));
+                    if want.is_some_and(Value::is_null) && at.in_text_map(is_map) {
+                        self.null_text(&at, live);
+                    } else {
+                        self.node(&at, git, want, live);
+                    }
                 }
             }
             (Some(Value::Array(w)), Some(Value::Array(l))) => {
-                let none = vec![];
-                let g = git.and_then(Value::as_array).unwrap_or(&none);
-                self.list(at, (git.is_some()).then_some(g), w, l);
+                self.list(at, git.and_then(Value::as_array), w, l);
             }
             (Some(want), Some(live)) => self.leaf(at, git, want, live),
         }
     }
 
-    /// A null counts as absent; in a string map of a built-in kind it is stored as the empty text, which is then equal.
-    fn present<'v>(&self, want: Option<&'v Value>, live: Option<&Value>) -> Option<&'v Value> {
-        want.filter(|w| {
-            !w.is_null()
-                || (self.kind.built_in && live.is_some_and(|l| !is_empty(l)))
-                || (!self.kind.built_in && live.is_some_and(Value::is_null))
-        })
+    /// Git says `null` where the server stores text: the empty text.
+    fn null_text(&mut self, at: &At<'_>, live: Option<&Value>) {
+        let status = match live {
+            Some(live) if live == "" => return,
+            Some(_) => FieldStatus::Changed,
+            None => return,
+        };
+        self.push(at, status, Some(Value::Null), live.cloned(), false);
     }
 
-    fn leaf(&mut self, at: &At, git: Option<&Value>, want: &Value, live: &Value) {
-        if self.same_leaf(at, want, live) {
+    fn leaf(&mut self, at: &At<'_>, git: Option<&Value>, want: &Value, live: &Value) {
+        if same_leaf(&at.node, want, live) || (is_empty(&at.node, want) && is_empty(&at.node, live))
+        {
             return;
         }
-        if self.kind.built_in && is_empty(want) && is_empty(live) {
-            return;
-        }
+        let unknown = at.node.holds() == Holds::Any;
         let status = match git {
             None => FieldStatus::Extra,
             Some(_)
-                if want.is_string() != live.is_string()
-                    && scalar_text(want) == scalar_text(live)
-                    && !self.kind.schema.is_known() =>
+                if unknown
+                    && want.is_string() != live.is_string()
+                    && scalar_text(want).is_some()
+                    && scalar_text(want) == scalar_text(live) =>
             {
                 FieldStatus::ChangedType
             }
-            Some(_) if !self.kind.built_in && same_amount(want, live) => FieldStatus::ChangedFormat,
+            Some(_) if !at.node.is_builtin() && same_amount(want, live) => {
+                FieldStatus::ChangedFormat
+            }
             Some(_) => FieldStatus::Changed,
         };
         self.push(at, status, git.cloned(), Some(live.clone()), git.is_none());
     }
 
-    fn same_leaf(&self, at: &At, want: &Value, live: &Value) -> bool {
-        match (want, live) {
-            (Value::Number(w), Value::Number(l)) if w == l || w.as_f64() == l.as_f64() => true,
-            (w, l) if w == l => true,
-            (Value::String(w), Value::String(l))
-                if self.kind.secret && at.path.0.first() == Some(&PathStep::Key("data".into())) =>
-            {
-                let plain = |t: &str| t.split_ascii_whitespace().collect::<String>();
-                plain(w) == plain(l)
-            }
-            _ if self.kind.built_in && self.is_amount(at) => match (amount(want), amount(live)) {
-                (Some(w), Some(l)) => w == l,
-                _ => false,
-            },
-            _ => false,
-        }
-    }
-
-    fn is_amount(&self, at: &At) -> bool {
-        AMOUNTS.contains(&at.last_key())
-            || AMOUNT_MAPS.contains(&at.parent_key())
-            || (at.parent_key() == "target" && at.last_key() == "value")
-            || at.pattern.ends_with("metric.target.value")
-    }
-
-    fn missing(&mut self, at: &At, git: Option<&Value>, want: &Value) {
+    fn missing(&mut self, at: &At<'_>, git: Option<&Value>, want: &Value) {
         let Some(git) = git else { return };
-        let telling = TELLING.contains(&at.last_key()) && want.is_object() && !at.path.0.is_empty();
-        if self.kind.built_in && is_empty(want) && !telling {
+        if is_empty(&at.node, want) {
             return;
         }
         match want {
             Value::Object(map) if at.is_free_map() && !map.is_empty() => {
                 for (key, value) in map {
-                    self.missing(&at.key(key), git.get(key.as_str()), value);
+                    let at = at.key(key);
+                    if !value.is_null() {
+                        self.missing(&at, git.get(key.as_str()), value);
+                    }
                 }
             }
-            Value::Array(items) if !items.is_empty() && self.keys_of(at, items).is_some() => {
-                let keys = self.keys_of(at, items).unwrap_or_default();
+            Value::Array(items) if !items.is_empty() => {
+                let at = owned_as_one(at);
                 for (index, item) in items.iter().enumerate() {
-                    let step = PathStep::Item(item_keys(item, &keys));
-                    self.missing(&at.item(step), git.get(index), item);
+                    let at = at.item(step(&at.node, index, item));
+                    self.push(
+                        &at,
+                        FieldStatus::Missing,
+                        git.get(index).cloned(),
+                        None,
+                        false,
+                    );
                 }
             }
             _ => self.push(at, FieldStatus::Missing, Some(git.clone()), None, false),
         }
     }
 
-    fn extra(&mut self, at: &At, live: &Value) {
+    fn extra(&mut self, at: &At<'_>, live: &Value) {
+        if is_empty(&at.node, live) {
+            return;
+        }
         match live {
             Value::Object(map) if at.is_free_map() && !map.is_empty() => {
                 for (key, value) in map {
-                    self.extra(&at.key(key), value);
+                    self.extra_leaf(&at.key(key), value);
                 }
             }
-            Value::Array(items) if !items.is_empty() && self.keys_of(at, items).is_some() => {
-                let keys = self.keys_of(at, items).unwrap_or_default();
-                for item in items {
-                    self.extra(&at.item(PathStep::Item(item_keys(item, &keys))), item);
+            Value::Array(items) if !items.is_empty() => {
+                let at = owned_as_one(at);
+                for (index, item) in items.iter().enumerate() {
+                    self.extra_leaf(&at.item(step(&at.node, index, item)), item);
                 }
             }
-            Value::Array(items) if !items.is_empty() && self.merge_of(at) == Merge::Set => {
-                for item in items {
-                    self.extra(&at.item(PathStep::Value(item.to_string())), item);
-                }
-            }
-            _ => self.push(at, FieldStatus::Extra, None, Some(live.clone()), false),
+            _ => self.extra_leaf(at, live),
         }
     }
 
-    /// Returns how the list at this place merges; where no schema tells, managedFields show it.
-    fn merge_of(&self, at: &At) -> Merge {
-        if let Some(merge) = self.kind.schema.merge(&at.pattern) {
-            return merge.clone();
-        }
-        if self.kind.schema.is_known() {
-            return Merge::Atomic;
-        }
-        let seen = self
-            .kind
-            .entries
-            .iter()
-            .filter_map(|entry| entry.fields.at(&at.path));
-        for step in seen.flat_map(|set| set.children.keys()) {
-            match step {
-                PathStep::Item(keys) => {
-                    return Merge::Keyed(keys.iter().map(|(key, _)| key.clone()).collect());
-                }
-                PathStep::Value(_) => return Merge::Set,
-                _ => {}
-            }
-        }
-        Merge::Atomic
+    fn extra_leaf(&mut self, at: &At<'_>, live: &Value) {
+        self.push(at, FieldStatus::Extra, None, Some(live.clone()), false);
     }
 
-    fn keys_of(&self, at: &At, items: &[Value]) -> Option<Vec<String>> {
-        match self.merge_of(at) {
-            Merge::Keyed(keys) if items.iter().all(Value::is_object) => Some(keys),
-            _ => None,
+    fn list(&mut self, at: &At<'_>, git: Option<&Vec<Value>>, want: &[Value], live: &[Value]) {
+        let all_maps = || want.iter().chain(live).all(Value::is_object);
+        match at.node.list() {
+            ListType::Map(keys) if all_maps() => self.keyed(at, git, (want, live), keys),
+            ListType::Set => self.set(at, git, want, live),
+            _ => self.atomic(&owned_as_one(at), git, want, live),
         }
-    }
-
-    fn list(&mut self, at: &At, git: Option<&Vec<Value>>, want: &[Value], live: &[Value]) {
-        if let (Some(keys), true) = (self.keys_of(at, want), live.iter().all(Value::is_object)) {
-            return self.keyed(at, git, (want, live), &keys);
-        }
-        if self.merge_of(at) == Merge::Set {
-            return self.set(at, git, want, live);
-        }
-        let mut at = at.clone();
-        at.atomic = at.atomic.or(Some(at.path.0.len()));
-        self.atomic(&at, git, want, live);
     }
 
     fn keyed(
         &mut self,
-        at: &At,
+        at: &At<'_>,
         git: Option<&Vec<Value>>,
         (want, live): (&[Value], &[Value]),
         keys: &[String],
     ) {
-        let name = |item: &Value| item_keys(item, keys);
+        let names = Names::new(&at.node, keys, want, live);
         let mut free: Vec<Option<&Value>> = live.iter().map(Some).collect();
         let mut order = vec![];
         for (index, item) in want.iter().enumerate() {
-            let key = name(item);
-            let found = free.iter().position(|l| l.is_some_and(|l| name(l) == key));
+            let key = names.of(item);
+            let found = free
+                .iter()
+                .position(|l| l.is_some_and(|l| names.of(l) == key));
             let at = at.item(PathStep::Item(key));
-            let partner = found.and_then(|position| {
-                order.push(position);
-                free[position].take()
-            });
-            self.node(&at, git.and_then(|g| g.get(index)), Some(item), partner);
+            let git = git.and_then(|g| g.get(index));
+            match found {
+                Some(position) => {
+                    order.push(position);
+                    let partner = free[position].take();
+                    self.node(&at, git, Some(item), partner);
+                }
+                None => {
+                    if let Some(git) = git {
+                        self.push(&at, FieldStatus::Missing, Some(git.clone()), None, false);
+                    }
+                }
+            }
         }
         for item in free.into_iter().flatten() {
-            self.extra(&at.item(PathStep::Item(name(item))), item);
+            self.extra_leaf(&at.item(PathStep::Item(names.of(item))), item);
         }
         if git.is_some() && !order.is_sorted() {
             let shown = |items: &[Value], other: &[Value]| {
-                let names: Vec<Value> = items
+                let texts: Vec<Value> = items
                     .iter()
-                    .filter(|item| other.iter().any(|o| name(o) == name(item)))
+                    .filter(|item| other.iter().any(|o| names.of(o) == names.of(item)))
                     .map(|item| {
-                        let pairs: Vec<String> =
-                            name(item).iter().map(|(k, v)| format!("{k}={v}")).collect();
+                        let pairs = names.of(item).into_iter();
+                        let pairs: Vec<String> = pairs.map(|(k, v)| format!("{k}={v}")).collect();
                         Value::from(pairs.join(","))
                     })
                     .collect();
-                Some(Value::Array(names))
+                Some(Value::Array(texts))
             };
-            self.push(
-                at,
-                FieldStatus::OrderOnly,
-                shown(want, live),
-                shown(live, want),
-                false,
-            );
+            let (git, live) = (shown(want, live), shown(live, want));
+            self.push(at, FieldStatus::OrderOnly, git, live, false);
         }
     }
 
-    fn set(&mut self, at: &At, git: Option<&Vec<Value>>, want: &[Value], live: &[Value]) {
+    fn set(&mut self, at: &At<'_>, git: Option<&Vec<Value>>, want: &[Value], live: &[Value]) {
         for item in want.iter().filter(|item| !live.contains(item)) {
             if git.is_some() {
                 let at = at.item(PathStep::Value(item.to_string()));
@@ -403,90 +332,93 @@ impl Walk<'_, '_> {
             }
         }
         for item in live.iter().filter(|item| !want.contains(item)) {
-            self.extra(&at.item(PathStep::Value(item.to_string())), item);
+            self.extra_leaf(&at.item(PathStep::Value(item.to_string())), item);
+        }
+        let place = |item: &Value| want.iter().position(|w| w == item);
+        let shared: Vec<usize> = live.iter().filter_map(place).collect();
+        if git.is_some() && !shared.is_sorted() {
+            let all = |items: &[Value]| Some(Value::Array(items.to_vec()));
+            self.push(at, FieldStatus::OrderOnly, all(want), all(live), false);
         }
     }
 
-    fn atomic(&mut self, at: &At, git: Option<&Vec<Value>>, want: &[Value], live: &[Value]) {
-        let same = |w: usize, l: usize| self.same(at, &want[w], &live[l]);
-        if want.len() == live.len() && want.len() > 1 {
+    fn atomic(&mut self, at: &At<'_>, git: Option<&Vec<Value>>, want: &[Value], live: &[Value]) {
+        let same = |w: usize, l: usize| same(at, &want[w], &live[l]);
+        if want.len() == live.len() && want.len() > 1 && git.is_some() {
             let mut free: Vec<usize> = (0..live.len()).collect();
-            let paired = (0..want.len()).all(|w| {
-                free.iter()
-                    .position(|&l| same(w, l))
-                    .map(|p| free.remove(p))
-                    .is_some()
-            });
-            let moved = paired && (0..want.len()).any(|at| !same(at, at));
-            if moved && git.is_some() {
-                let all = |items: &[Value]| Some(Value::Array(items.to_vec()));
-                return self.push(
-                    at,
-                    FieldStatus::OrderOnly,
-                    git.map(|g| Value::Array(g.clone())),
-                    all(live),
-                    false,
-                );
+            let mut partner = |w| {
+                let found = free.iter().position(|&l| same(w, l))?;
+                Some(free.remove(found))
+            };
+            let paired = (0..want.len()).all(|w| partner(w).is_some());
+            if paired && (0..want.len()).any(|at| !same(at, at)) {
+                let git = git.map(|g| Value::Array(g.clone()));
+                let live = Some(Value::Array(live.to_vec()));
+                return self.push(at, FieldStatus::OrderOnly, git, live, false);
             }
         }
-        // Items put in or taken out in the middle are told apart from changed ones where the rest stayed in order.
-        let pairs: Vec<(Option<usize>, Option<usize>)> = if want.len() < live.len() {
-            match subsequence(want.len(), live.len(), same) {
-                Some(kept) => (0..live.len())
-                    .map(|l| (kept.iter().position(|&k| k == l), Some(l)))
-                    .collect(),
-                None => by_index(want.len(), live.len()),
-            }
-        } else if want.len() > live.len() {
-            match subsequence(live.len(), want.len(), |l, w| same(w, l)) {
-                Some(kept) => (0..want.len())
-                    .map(|w| (Some(w), kept.iter().position(|&k| k == w)))
-                    .collect(),
-                None => by_index(want.len(), live.len()),
-            }
-        } else {
-            by_index(want.len(), live.len())
-        };
-        for (w, l) in pairs {
-            let at = at.item(PathStep::Index(if w.is_none() {
-                l.unwrap_or(0)
-            } else {
-                w.unwrap_or(0)
-            }));
+        self.find_twins(at, want, live);
+        for (w, l) in aligned(want.len(), live.len(), same) {
+            let at = at.item(step(
+                &at.node,
+                w.or(l).unwrap_or(0),
+                l.map_or(&Value::Null, |l| &live[l]),
+            ));
             let git = w.and_then(|w| git.and_then(|g| g.get(w)));
             match (w.map(|w| &want[w]), l.map(|l| &live[l])) {
-                (Some(want), None) => {
+                (Some(_), None) => {
                     if let Some(git) = git {
                         self.push(&at, FieldStatus::Missing, Some(git.clone()), None, false);
-                    } else {
-                        self.missing(&at, git, want);
                     }
                 }
-                (None, Some(live)) => {
-                    self.push(&at, FieldStatus::Extra, None, Some(live.clone()), false)
-                }
+                (None, Some(live)) => self.extra_leaf(&at, live),
                 (want, live) => self.node(&at, git, want, live),
             }
         }
     }
 
-    fn same(&self, at: &At, want: &Value, live: &Value) -> bool {
-        let mut walk = Walk {
-            kind: self.kind,
-            found: vec![],
+    /// Finds fields of a list without a schema that look like defaults: every live item that has no counterpart with
+    /// the field in Git has one and the same value there, and there are several such items.
+    fn find_twins(&mut self, at: &At<'_>, want: &[Value], live: &[Value]) {
+        if at.node.is_builtin() || at.node.holds() != Holds::Any {
+            return;
+        }
+        let mut seen: BTreeMap<&String, Vec<&Value>> = BTreeMap::new();
+        let mut open = 0;
+        for (index, item) in live.iter().enumerate() {
+            let Some(map) = item.as_object() else { return };
+            let git = want.get(index);
+            open += 1;
+            for (key, value) in map {
+                if git.is_none_or(|git| git.get(key).is_none()) {
+                    seen.entry(key).or_default().push(value);
+                }
+            }
+        }
+        let twins = seen.into_iter().filter(|(key, values)| {
+            let set_by_git = want
+                .iter()
+                .filter(|item| item.get(key.as_str()).is_some())
+                .count();
+            values.len() + set_by_git >= open
+                && (values.len() > 1 || set_by_git > 0)
+                && values.iter().all(|value| value == &values[0])
+        });
+        let twins = twins.map(|(key, _)| key.clone()).collect();
+        self.twins.insert(at.path.clone(), twins);
+    }
+
+    fn is_twin(&self, path: &FieldPath) -> bool {
+        let [list @ .., PathStep::Index(_), PathStep::Key(key)] = path.0.as_slice() else {
+            return false;
         };
-        walk.node(
-            &at.item(PathStep::Index(0)),
-            Some(want),
-            Some(want),
-            Some(live),
-        );
-        walk.found.is_empty()
+        let twins = self.twins.get(&FieldPath(list.to_vec()));
+        twins.is_some_and(|twins| twins.contains(key))
     }
 
     fn push(
         &mut self,
-        at: &At,
+        at: &At<'_>,
         status: FieldStatus,
         git: Option<Value>,
         live: Option<Value>,
@@ -499,11 +431,136 @@ impl Walk<'_, '_> {
             live,
             atomic: at.atomic,
             replaced_default,
+            undeclared: status == FieldStatus::Missing && at.node.holds() == Holds::Undeclared,
+            like_a_default: status == FieldStatus::Extra && self.is_twin(&at.path),
         });
     }
 }
 
-fn by_index(want: usize, live: usize) -> Vec<(Option<usize>, Option<usize>)> {
+/// Names the items of a keyed list by their merge keys; a key that an item leaves out has the schema's default, or,
+/// without a schema, the value that its only possible partner has.
+struct Names<'a> {
+    keys: &'a [String],
+    defaults: BTreeMap<&'a str, String>,
+}
+
+impl<'a> Names<'a> {
+    fn new(list: &Node<'_>, keys: &'a [String], want: &[Value], live: &[Value]) -> Self {
+        let item = list.item();
+        let mut defaults = BTreeMap::new();
+        for key in keys {
+            if let Some(value) = item.field(key).default_key(key) {
+                defaults.insert(key.as_str(), key_text(&value));
+                continue;
+            }
+            for open in want.iter().filter(|item| item.get(key.as_str()).is_none()) {
+                let fits = |l: &&Value| {
+                    keys.iter()
+                        .filter_map(|key| open.get(key.as_str()).map(|value| (key, value)))
+                        .all(|(key, value)| l.get(key.as_str()) == Some(value))
+                };
+                let mut partners = live.iter().filter(fits);
+                if let (Some(only), None) = (partners.next(), partners.next())
+                    && let Some(value) = only.get(key.as_str())
+                {
+                    defaults.insert(key.as_str(), key_text(value));
+                    break;
+                }
+            }
+        }
+        Self { keys, defaults }
+    }
+
+    fn of(&self, item: &Value) -> Vec<(String, String)> {
+        self.keys
+            .iter()
+            .map(|key| {
+                let text = match item.get(key.as_str()) {
+                    Some(value) if !value.is_null() => key_text(value),
+                    _ => self.defaults.get(key.as_str()).cloned().unwrap_or_default(),
+                };
+                (key.clone(), text)
+            })
+            .collect()
+    }
+}
+
+/// Returns the place with its list as the node that has one owner, where it is a list without keys.
+fn owned_as_one<'s>(at: &At<'s>) -> At<'s> {
+    let mut at = at.clone();
+    if *at.node.list() == ListType::Atomic {
+        at.atomic = at.atomic.or(Some(at.path.0.len()));
+    }
+    at
+}
+
+/// Returns the step to an item by the list's type.
+fn step(list: &Node<'_>, index: usize, item: &Value) -> PathStep {
+    match list.list() {
+        ListType::Map(keys) if item.is_object() => {
+            PathStep::Item(Names::new(list, keys, &[], &[]).of(item))
+        }
+        ListType::Set if !item.is_null() => PathStep::Value(item.to_string()),
+        _ => PathStep::Index(index),
+    }
+}
+
+fn same(at: &At<'_>, want: &Value, live: &Value) -> bool {
+    let mut walk = Walk {
+        found: vec![],
+        twins: BTreeMap::new(),
+    };
+    let at = at.item(PathStep::Index(0));
+    walk.node(&at, Some(want), Some(want), Some(live));
+    walk.found.is_empty()
+}
+
+fn same_leaf(node: &Node<'_>, want: &Value, live: &Value) -> bool {
+    match (want, live) {
+        _ if want == live => true,
+        (Value::Number(w), Value::Number(l)) if w.as_f64() == l.as_f64() => {
+            // Whole numbers beyond a double's precision are told apart.
+            w.as_i64().zip(l.as_i64()).is_none_or(|(w, l)| w == l)
+        }
+        _ => match node.holds() {
+            Holds::Quantity => amount(want).is_some() && amount(want) == amount(live),
+            Holds::Bytes => {
+                let plain = |v: &Value| {
+                    v.as_str()
+                        .map(|t| t.split_ascii_whitespace().collect::<String>())
+                };
+                plain(want).is_some() && plain(want) == plain(live)
+            }
+            Holds::Time => {
+                let time = |v: &Value| v.as_str().and_then(|t| t.parse::<jiff::Timestamp>().ok());
+                time(want).is_some() && time(want) == time(live)
+            }
+            _ => false,
+        },
+    }
+}
+
+/// Pairs the items of two lists by index; items put in or taken out in the middle are told apart from changed ones
+/// where the rest stayed in order.
+fn aligned(
+    want: usize,
+    live: usize,
+    same: impl Fn(usize, usize) -> bool,
+) -> Vec<(Option<usize>, Option<usize>)> {
+    if want < live
+        && let Some(kept) = subsequence(want, live, &same)
+    {
+        return (0..live)
+            .map(|l| (kept.iter().position(|&k| k == l), Some(l)))
+            .collect();
+    }
+    if want > live
+        && let Some(kept) = subsequence(live, want, |l, w| same(w, l))
+    {
+        return (0..want)
+            .map(|w| (Some(w), kept.iter().position(|&k| k == w)))
+            .collect();
+    }
     (0..want.max(live))
         .map(|at| ((at < want).then_some(at), (at < live).then_some(at)))
         .collect()
@@ -523,20 +580,6 @@ fn subsequence(
         next = found + 1;
     }
     Some(kept)
-}
-
-/// Returns the merge keys of an item; an absent protocol is TCP.
-fn item_keys(item: &Value, keys: &[String]) -> Vec<(String, String)> {
-    keys.iter()
-        .map(|key| {
-            let text = match item.get(key.as_str()) {
-                Some(Value::Null) | None if key == "protocol" => "TCP".to_owned(),
-                Some(value) => key_text(value),
-                None => String::new(),
-            };
-            (key.clone(), text)
-        })
-        .collect()
 }
 
 fn scalar_text(value: &Value) -> Option<String> {
@@ -570,15 +613,7 @@ mod tests {
     use serde_json::json;
 
     fn walk(api_version: &str, kind: &str, git: &Value, live: &Value) -> Vec<String> {
-        let schema = Schema::of(api_version, kind);
-        let built_in = crate::domain::object::schema::is_built_in(api_version);
-        let kind = Kind {
-            schema: &schema,
-            entries: &[],
-            built_in,
-            secret: kind == "Secret",
-        };
-        differences(&kind, git, git, live)
+        differences(&KindSchema::builtin(api_version, kind), git, git, live)
             .into_iter()
             .map(|d| format!("{} {}", d.status.word(), d.path))
             .collect()

@@ -6,6 +6,7 @@ pub mod origin;
 pub mod path;
 pub mod quantity;
 pub mod schema;
+pub mod types;
 
 pub use id::ObjectId;
 pub use origin::{Desired, Home, Origin, Origins, Step};

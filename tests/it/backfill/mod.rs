@@ -1,6 +1,6 @@
 //! Backfill plans, proven by rendering again: the cases W09 and W11, and one picture per way a value arrives.
 
-mod mini;
+mod files;
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,17 @@ use gitops_tui::domain::object::{FieldPath, ObjectId};
 use gitops_tui::domain::render::Tree;
 use serde_json::{Value, json};
 
-use mini::{Files, render};
+use files::Files;
+use gitops_tui::domain::render::{Profile, Rendered, Request, render as engine};
+
+/// Renders a folder as `kustomize build` does.
+fn render(tree: &dyn Tree, folder: &str) -> Rendered {
+    let request = Request {
+        profile: Profile::Kustomize,
+        path: folder.to_owned(),
+    };
+    engine(tree, &request)
+}
 
 fn case(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -43,6 +43,14 @@ pub(super) fn by_field(wish: &Wish, desired: Option<&Desired>) -> Result<(), Ref
         }
         _ => {}
     }
+    if let [.., PathStep::Item(names), PathStep::Key(key)] = &wish.path.0[..]
+        && names.iter().any(|(name, _)| name == key)
+    {
+        return Err(Refusal::last(
+            "the field tells the items of a list apart: another value is another item",
+            "accept the items themselves",
+        ));
+    }
     let is_secret = wish.object.kind == "Secret" && matches!(keys[0], "data" | "stringData");
     let holds_secret = desired.is_some_and(|desired| {
         let route = wish.path.route_in(&desired.value);

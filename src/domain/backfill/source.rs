@@ -20,7 +20,7 @@ pub(super) fn candidate(
     rest: &[PathStep],
 ) -> Result<Candidate, Refusal> {
     match origin.step {
-        Step::Generator => return generator(tree, wish, origin),
+        Step::Generator if is_data(wish) => return generator(tree, wish, origin),
         Step::Image
         | Step::Replicas
         | Step::Json6902(_)
@@ -72,6 +72,11 @@ pub(super) fn candidate(
             edits,
         }],
     })
+}
+
+/// Tells whether the wish is about an entry of a ConfigMap's data, not about what its generator sets besides.
+fn is_data(wish: &Wish) -> bool {
+    matches!(wish.path.0.first(), Some(PathStep::Key(key)) if key == "data" || key == "binaryData")
 }
 
 fn gone(origin: &Origin) -> Refusal {

@@ -5,7 +5,7 @@ mod files;
 use std::path::{Path, PathBuf};
 
 use gitops_tui::domain::backfill::{App, Hand, Message, Other, Plan, Wish, plan};
-use gitops_tui::domain::object::{FieldPath, ObjectId};
+use gitops_tui::domain::object::{FieldPath, ObjectId, PathStep};
 use gitops_tui::domain::render::Tree;
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ fn wish(files: &Files, folder: &str, object: &str, path: &str, to: Option<Value>
     }
 }
 
-type Render<'r> = Box<dyn Fn(&dyn Tree) -> gitops_tui::domain::render::Rendered + 'r>;
+type Render<'r> = Box<dyn Fn(&dyn Tree) -> Rendered + 'r>;
 
 fn plan_for(files: &Files, folder: &str, wishes: &[Wish], others: &[&str]) -> Plan {
     let own = |tree: &dyn Tree| render(tree, folder);
@@ -505,4 +505,92 @@ fn what_an_overlay_in_between_decides_is_edited_there_unless_somebody_else_reads
         "eu/kustomization.yaml patches[0] (new)"
     );
     assert_eq!(beside.also_changes, vec![]);
+}
+
+/// Lists the paths of an object's scalars, list items by name where all have one.
+fn leaves(value: &Value, at: &FieldPath, found: &mut Vec<FieldPath>) {
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            for (key, value) in map {
+                leaves(value, &at.key(key.as_str()), found);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            let named = items.iter().all(|item| item["name"].is_string());
+            for (index, item) in items.iter().enumerate() {
+                let step = if named {
+                    PathStep::Item(vec![("name".into(), item["name"].as_str().unwrap().into())])
+                } else {
+                    PathStep::Index(index)
+                };
+                leaves(item, &at.join(step), found);
+            }
+        }
+        _ => found.push(at.clone()),
+    }
+}
+
+/// Every field of every object: accepted and proven, or refused with a reason; never anything between.
+#[test]
+fn every_field_is_accepted_with_proof_or_refused_by_name() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let mut trees = vec![(Files::corpus(&case("W09/tree")), "overlays/prod".to_owned())];
+    for entry in ["cases", "flux/render"]
+        .into_iter()
+        .flat_map(|folder| std::fs::read_dir(corpus.join(folder)).unwrap())
+    {
+        let tree = entry.unwrap().path().join("tree");
+        if tree.is_dir() {
+            let files = Files::corpus(&tree);
+            let roots: Vec<String> = files
+                .0
+                .keys()
+                .filter_map(|file| file.strip_suffix("kustomization.yaml"))
+                .map(|folder| folder.trim_end_matches('/').to_owned())
+                .collect();
+            trees.extend(roots.into_iter().map(|root| (files.clone(), root)));
+        }
+    }
+    let mut accepted = 0;
+    for (files, folder) in trees {
+        let rendered = render(&files, &folder);
+        for (number, desired) in rendered.objects.iter().enumerate() {
+            let mut all = vec![];
+            leaves(&desired.value, &FieldPath::default(), &mut all);
+            for (nth, path) in all
+                .into_iter()
+                .enumerate()
+                .filter(|(nth, _)| nth % 3 == number % 3)
+            {
+                let to = match path.get(&desired.value) {
+                    Some(Value::Number(_)) => Some(json!(41)),
+                    Some(Value::Bool(bool)) => Some(json!(!bool)),
+                    _ if nth % 5 == 0 => None,
+                    _ => Some(json!("live")),
+                };
+                let wish = Wish {
+                    object: desired.id.clone(),
+                    from: path.get(&desired.value).cloned(),
+                    origin: None,
+                    path,
+                    to,
+                };
+                let plan = plan_for(&files, &folder, std::slice::from_ref(&wish), &[]);
+                assert_eq!(plan.proof.moved, 0, "{folder} {wish:?}");
+                assert_eq!(plan.accepted.len() + plan.refused.len(), 1);
+                assert_eq!(
+                    plan.files.is_empty(),
+                    plan.accepted.is_empty(),
+                    "{folder} {wish:?}"
+                );
+                let reasoned = plan
+                    .refused
+                    .iter()
+                    .all(|refused| !refused.reason.is_empty() && !refused.hint.is_empty());
+                assert!(reasoned, "{:?}", plan.refused);
+                accepted += plan.accepted.len();
+            }
+        }
+    }
+    assert!(accepted > 30, "{accepted}");
 }

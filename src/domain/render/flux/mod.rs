@@ -34,6 +34,9 @@ use crate::domain::yaml;
 
 pub use inventory::{inventory_id, parse_inventory_id};
 
+/// The controller whose ways these are; `buildMetadata: [managedByLabel]` names it.
+const CONTROLLER: &str = "v1.9.6";
+
 /// The names under which a folder may hold its kustomization file.
 const FILE_NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
@@ -86,6 +89,7 @@ fn render_app(
         restriction: LoadRestriction::Artifact,
         order: Order::Fifo,
         openapi_adds: true,
+        program_version: CONTROLLER,
     };
     let built = kustomize::build(
         &artifact,

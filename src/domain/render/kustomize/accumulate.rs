@@ -127,6 +127,7 @@ fn whole(context: &mut Context<'_>, root: &Root, read: &Kustomization) -> Vec<Ob
         context, schema, ..
     } = build;
     finish(context, &mut all, read, &at, &schema);
+    super::metadata::annotate(&mut all.resources, read, &root.dir, context.options);
     let mut objects = vec![];
     for mut resource in all.resources {
         resource.normalize_texts("annotations");
@@ -330,17 +331,10 @@ impl Build<'_, '_> {
         match self.context.objects(root, path, at) {
             Err(fault) => self.problem(fault),
             Ok(nodes) => {
-                let mut resources = vec![];
-                for node in nodes {
-                    let place = node.place().unwrap_or_else(|| at.clone());
-                    match self.objects_of(node) {
-                        Ok(found) => resources.extend(found),
-                        Err(error) => self.problem(fault_at(
-                            &place,
-                            format!("accumulating resources from '{path}': {error}"),
-                        )),
-                    }
-                }
+                // lists are taken apart over the whole file: their items come after all of its documents
+                let nodes = expand(self.checked(nodes, path, at));
+                let nodes = self.checked(nodes, path, at);
+                let resources = nodes.into_iter().map(Resource::new).collect();
                 for refused in all.append(resources, &Arc::clone(&self.schema)) {
                     self.problem(fault_at(
                         at,
@@ -362,14 +356,20 @@ impl Build<'_, '_> {
             })
     }
 
-    fn objects_of(&self, node: Node) -> Result<Vec<Resource>, String> {
-        if node.is_empty() {
-            return Ok(vec![]);
+    /// Returns the objects that kustomize takes; what it refuses about the others becomes a problem.
+    fn checked(&mut self, nodes: Vec<Node>, path: &str, at: &Place) -> Vec<Node> {
+        let mut kept = vec![];
+        for node in nodes.into_iter().filter(|node| !node.is_empty()) {
+            match check(&node) {
+                Ok(()) => kept.push(node),
+                Err(error) => {
+                    let place = node.place().unwrap_or_else(|| at.clone());
+                    let sentence = format!("accumulating resources from '{path}': {error}");
+                    self.problem(fault_at(&place, sentence));
+                }
+            }
         }
-        check(&node)?;
-        let nodes = expand(vec![node]);
-        nodes.iter().try_for_each(check)?;
-        Ok(nodes.into_iter().map(Resource::new).collect())
+        kept
     }
 
     fn directory(
@@ -598,7 +598,7 @@ impl Build<'_, '_> {
             self.external(all, root, entry, "validators");
         }
         for entry in &self.build_metadata.clone() {
-            if read.has_metadata(&entry.value) {
+            if entry.value == "transformerAnnotations" && read.has_metadata(&entry.value) {
                 self.problem(unsupported(
                     &entry.place,
                     &format!("buildMetadata {}", entry.value),

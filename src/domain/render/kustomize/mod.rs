@@ -16,6 +16,7 @@ mod images;
 mod json6902;
 mod labels;
 mod load;
+mod metadata;
 pub mod model;
 mod names;
 mod namespace;
@@ -72,6 +73,8 @@ pub struct Options {
     pub order: Order,
     /// Whether an `openapi.path` adds to the built-in schema (Flux) instead of standing in for it.
     pub openapi_adds: bool,
+    /// The version that `buildMetadata: [managedByLabel]` names: that of the program which builds, `v5.8.1` where empty.
+    pub program_version: &'static str,
 }
 
 /// What a build gave.

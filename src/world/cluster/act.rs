@@ -134,6 +134,16 @@ impl Cluster {
             .map_err(|e| fault::of(&self.context, &doing, &kube::Error::HttpError(e)))?;
         match tokio::time::timeout(ANSWER, read::json(&self.client, request)).await {
             Ok(Ok(object)) => Ok(object),
+            Ok(Err(kube::Error::Api(status)))
+                if matches!(step.write, Write::Json(_)) && is_failed_test(&status) =>
+            {
+                Err(Fault::new(
+                    FaultKind::Conflict,
+                    format!("could not {doing}: somebody changed it in between"),
+                )
+                .about(&*self.context)
+                .hint("look at it again, then retry"))
+            }
             Ok(Err(error @ kube::Error::Api(_))) => Err(fault::of(&self.context, &doing, &error)),
             Ok(Err(error)) => Err(lost(fault::of(&self.context, &doing, &error))),
             Err(_) => Err(lost(
@@ -145,6 +155,11 @@ impl Cluster {
             )),
         }
     }
+}
+
+/// A JSON patch whose `test` does not hold is refused as invalid, without naming a field.
+fn is_failed_test(status: &kube::core::Status) -> bool {
+    status.code == 422 && status.details.as_ref().is_none_or(|d| d.causes.is_empty())
 }
 
 /// A write whose answer never came may have arrived.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use gitops_tui::domain::fault::FaultKind;
 use gitops_tui::domain::fleet::{App, AppKind, Settings};
 use gitops_tui::domain::operate::{
-    Actor, HoldNote, Plan, Surroundings, SyncOptions, hold, refresh, sync,
+    Actor, HoldNote, Plan, Surroundings, SyncOptions, hold, refresh, resume, sync,
 };
 use gitops_tui::world::cluster::{Cluster, Permit};
 use serde_json::{Value, json};
@@ -124,6 +124,24 @@ async fn a_conflict_says_that_somebody_changed_it() {
         (&sent["metadata"]["resourceVersion"], &sent["spec"]),
         (&json!("5"), &json!({"suspend": true}))
     );
+}
+
+/// The real server answers a failed `test` of a JSON patch with 422 and no word about which.
+#[tokio::test(start_paused = true)]
+async fn a_failed_test_of_a_json_patch_is_a_conflict_too() {
+    let (_, cluster) = cluster(
+        vec![
+            json!({"method": "PATCH", "path": APP, "status": 422, "body": {"kind": "Status", "status": "Failure",
+            "code": 422, "reason": "Invalid",
+            "message": "the server rejected our request due to an error in our request"}}),
+        ],
+        applications(),
+    );
+    let mut frozen = application();
+    frozen["metadata"]["annotations"] = json!({"argocd.argoproj.io/skip-reconcile": "true"});
+    let plan = resume(&app(AppKind::Application, &frozen)).unwrap();
+    let done = cluster.perform(&plan, permit(), false).await;
+    assert_eq!(done.fault().unwrap().kind, FaultKind::Conflict);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::repository::Files;
 use crate::domain::render::{self, Profile, Request};
 
 /// What came out: the objects in order, and the bytes that a digest covers.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Rendered {
     pub(super) objects: Vec<Value>,
     pub(super) text: String,
@@ -19,7 +19,7 @@ pub(super) fn flux(files: &Files, app: &Value) -> Result<Rendered, String> {
         objects: vec![],
         source: None,
     };
-    run(files, profile, &app["spec"]["path"])
+    run(files, app, profile, &app["spec"]["path"])
 }
 
 /// Renders an Application of Argo CD; the error is what its repository server says.
@@ -29,15 +29,23 @@ pub(super) fn argo(files: &Files, app: &Value) -> Result<Rendered, String> {
         source: 0,
         settings: None,
     };
-    run(files, profile, &app["spec"]["source"]["path"])
+    run(files, app, profile, &app["spec"]["source"]["path"])
 }
 
-fn run(files: &Files, profile: Profile, path: &Value) -> Result<Rendered, String> {
+fn run(files: &Files, app: &Value, profile: Profile, path: &Value) -> Result<Rendered, String> {
+    let words = format!(
+        "{}/{}/{}",
+        app["kind"], app["metadata"]["name"], app["spec"]
+    );
     let request = Request {
         profile,
         path: path.as_str().unwrap_or_default().to_owned(),
     };
-    let rendered = render::render(files, &request);
+    files.once(words, || build(files, &request))
+}
+
+fn build(files: &Files, request: &Request) -> Result<Rendered, String> {
+    let rendered = render::render(files, request);
     match rendered.problems.into_iter().next() {
         Some(mut fault) => {
             fault.subject = None;

@@ -2,13 +2,15 @@
 //!
 //! Identity, messages and times are fixed, so that the same `now` gives the same commit ids. The folder is the caller's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{IndexEntry, IndexTime, Oid, Signature, Time};
 use jiff::{SignedDuration, Timestamp};
 
 use super::assets::FILES;
+use super::render::Rendered;
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::render::{Entry, EntryKind, Tree};
 
@@ -106,6 +108,8 @@ pub(super) struct Commit {
 pub(super) struct Repository {
     path: PathBuf,
     history: Vec<Commit>,
+    /// What was read already; commits do not change.
+    read: Mutex<HashMap<String, Arc<Files>>>,
 }
 
 fn git(what: &'static str) -> impl Fn(git2::Error) -> Fault {
@@ -126,7 +130,11 @@ impl Repository {
         let repo =
             git2::Repository::init_opts(&path, &options).map_err(git("make its repository"))?;
         let history = tell(&repo, now)?;
-        Ok(Self { path, history })
+        Ok(Self {
+            path,
+            history,
+            read: Mutex::default(),
+        })
     }
 
     /// Returns the bare repository's folder.
@@ -159,8 +167,18 @@ impl Repository {
         Ok(commit.id().to_string())
     }
 
-    /// Reads all files of a commit.
-    pub(super) fn files(&self, commit: &str) -> Result<Files, Fault> {
+    /// Returns all files of a commit.
+    pub(super) fn files(&self, commit: &str) -> Result<Arc<Files>, Fault> {
+        let lock = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(files) = lock().get(commit) {
+            return Ok(Arc::clone(files));
+        }
+        let files = Arc::new(self.load(commit)?);
+        lock().insert(commit.to_owned(), Arc::clone(&files));
+        Ok(files)
+    }
+
+    fn load(&self, commit: &str) -> Result<Files, Fault> {
         let repo = self.open()?;
         let tree = Oid::from_str(commit)
             .and_then(|id| repo.find_commit(id))
@@ -183,7 +201,10 @@ impl Repository {
         .map_err(git("read a tree"))?;
         match failed {
             Some(error) => Err(git("read a file")(error)),
-            None => Ok(Files(files)),
+            None => Ok(Files {
+                files,
+                rendered: Mutex::default(),
+            }),
         }
     }
 }
@@ -293,13 +314,33 @@ fn entry(path: &str, id: Oid) -> IndexEntry {
     }
 }
 
-/// All files of one commit, by path.
+/// All files of one commit, by path; and what was rendered of them, by whose word.
 #[derive(Debug)]
-pub(super) struct Files(BTreeMap<String, Vec<u8>>);
+pub(super) struct Files {
+    files: BTreeMap<String, Vec<u8>>,
+    rendered: Mutex<HashMap<String, Result<Rendered, String>>>,
+}
+
+impl Files {
+    /// Returns what `render` makes of the files for an app, at once where it was asked with the same words before.
+    pub(super) fn once(
+        &self,
+        words: String,
+        render: impl FnOnce() -> Result<Rendered, String>,
+    ) -> Result<Rendered, String> {
+        let lock = || self.rendered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rendered) = lock().get(&words) {
+            return rendered.clone();
+        }
+        let rendered = render();
+        lock().insert(words, rendered.clone());
+        rendered
+    }
+}
 
 impl Tree for Files {
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(self.0.get(path).cloned())
+        Ok(self.files.get(path).cloned())
     }
 
     fn list(&self, path: &str) -> Result<Option<Vec<Entry>>, Fault> {
@@ -309,7 +350,7 @@ impl Tree for Files {
             format!("{path}/")
         };
         let mut entries: BTreeMap<String, EntryKind> = BTreeMap::new();
-        for file in self.0.keys() {
+        for file in self.files.keys() {
             let Some(rest) = file.strip_prefix(&prefix) else {
                 continue;
             };
@@ -328,7 +369,7 @@ impl Tree for Files {
     }
 
     fn real_path(&self, path: &str) -> Result<Option<String>, Fault> {
-        let there = self.0.contains_key(path) || self.list(path)?.is_some();
+        let there = self.files.contains_key(path) || self.list(path)?.is_some();
         Ok(there.then(|| path.to_owned()))
     }
 }

@@ -2,3 +2,6 @@
 
 pub mod clock;
 pub mod jobs;
+mod turn;
+
+pub use turn::{After, run, run_on};

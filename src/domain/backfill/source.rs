@@ -141,7 +141,6 @@ fn plain(
     let (shown, edit) = match &origin.inner {
         None => {
             let edit = edit_below(
-                tree,
                 origin,
                 wish,
                 rest,
@@ -162,7 +161,7 @@ fn plain(
                 .unwrap_or_default();
             (
                 origin.route.clone(),
-                below(edit_below(tree, origin, wish, rest, &value)?, inner),
+                below(edit_below(origin, wish, rest, &value)?, inner),
             )
         }
     };
@@ -178,7 +177,6 @@ fn plain(
 }
 
 fn edit_below(
-    _: &dyn Tree,
     origin: &Origin,
     wish: &Wish,
     rest: &[PathStep],

@@ -119,7 +119,7 @@ fn whole(context: &mut Context<'_>, root: &Root, read: &Kustomization) -> Vec<Ob
     let mut build = Build {
         context,
         schema,
-        build_metadata: read.build_metadata.clone(),
+        metadata: read.build_metadata.clone(),
     };
     let mut all = Accumulator::new();
     build.target(&mut all, root, read);
@@ -286,7 +286,7 @@ pub(super) fn expand(nodes: Vec<Node>) -> Vec<Node> {
 struct Build<'b, 't> {
     context: &'b mut Context<'t>,
     schema: Arc<Schema>,
-    build_metadata: Vec<Placed<String>>,
+    metadata: Vec<Placed<String>>,
 }
 
 impl Build<'_, '_> {
@@ -597,7 +597,7 @@ impl Build<'_, '_> {
         for entry in &read.validators {
             self.external(all, root, entry, "validators");
         }
-        for entry in &self.build_metadata.clone() {
+        for entry in &self.metadata.clone() {
             if entry.value == "transformerAnnotations" && read.has_metadata(&entry.value) {
                 self.problem(unsupported(
                     &entry.place,

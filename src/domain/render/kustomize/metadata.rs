@@ -36,16 +36,16 @@ pub(super) fn annotate(
                     put(metadata, "labels", MANAGED_BY, text, &mark(Step::Label));
                 }
                 "originAnnotations" => {
-                    if let Some(text) = origin_text(&resource.root, dir) {
-                        if let Some(metadata) = resource.root.map_at("metadata") {
-                            put(
-                                metadata,
-                                "annotations",
-                                ORIGIN,
-                                text,
-                                &mark(Step::Annotation),
-                            );
-                        }
+                    if let Some(text) = origin_text(&resource.root, dir)
+                        && let Some(metadata) = resource.root.map_at("metadata")
+                    {
+                        put(
+                            metadata,
+                            "annotations",
+                            ORIGIN,
+                            text,
+                            &mark(Step::Annotation),
+                        );
                     }
                 }
                 _ => {}

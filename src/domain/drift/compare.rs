@@ -120,13 +120,60 @@ fn order(id: &ObjectId) -> (&str, Option<&str>, &str) {
 
 /// Compares manifests with live objects without an engine; where managedFields show that Flux applied an object, Flux's
 /// rules are used for it.
+/// `live` may hold lists. Live objects that Git does not have are told where they carry the owner's mark of those that it
+/// has.
 pub fn offline(desired: &[Desired], live: &[Value], problems: &[Fault]) -> AppDrift {
+    let live: Vec<Value> = live.iter().flat_map(unfolded).collect();
+    let is_desired = |live: &Value| {
+        ObjectId::of(live).is_some_and(|id| desired.iter().any(|d| same(&d.id, &id)))
+    };
+    let marks: BTreeSet<String> = live
+        .iter()
+        .filter(|l| is_desired(l))
+        .filter_map(owner_mark)
+        .collect();
+    let left: Vec<ObjectId> = live
+        .iter()
+        .filter(|l| !is_desired(l) && owner_mark(l).is_some_and(|mark| marks.contains(&mark)))
+        .filter_map(ObjectId::of)
+        .collect();
     compare(&Comparison {
         desired,
-        live,
+        live: &live,
+        inventory: &left,
         problems,
         ..Comparison::of(Engine::Plain)
     })
+}
+
+fn unfolded(value: &Value) -> Vec<Value> {
+    let is_list = value
+        .get("kind")
+        .and_then(Value::as_str)
+        .is_some_and(|kind| kind.ends_with("List"));
+    match value.get("items").and_then(Value::as_array) {
+        Some(items) if is_list => items.iter().flat_map(unfolded).collect(),
+        _ => vec![value.clone()],
+    }
+}
+
+/// Returns the mark by which an engine knows its objects.
+fn owner_mark(object: &Value) -> Option<String> {
+    let metadata = object.get("metadata")?;
+    let text = |map: &str, key: &str| metadata.get(map)?.get(key)?.as_str();
+    for group in ["kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"] {
+        let name = text("labels", &format!("{group}/name"));
+        let namespace = text("labels", &format!("{group}/namespace"));
+        if let (Some(name), Some(namespace)) = (name, namespace) {
+            return Some(format!("{group} {namespace}/{name}"));
+        }
+    }
+    if let Some(id) = text("annotations", "argocd.argoproj.io/tracking-id") {
+        return Some(format!("argocd {}", id.split(':').next()?));
+    }
+    let release = text("annotations", "meta.helm.sh/release-name")?;
+    let namespace = text("annotations", "meta.helm.sh/release-namespace")?;
+    Some(format!("helm {namespace}/{release}"))
 }
 
 /// Tells whether two identities name one object; a namespace that one side leaves open matches.
@@ -361,6 +408,10 @@ impl<'a> World<'a> {
                 ObjectState::Extra,
                 format!("Git no longer has it; a sync does not prune it: {option}"),
             ),
+            (None, _, None) if self.input.engine == Engine::Plain => (
+                ObjectState::Extra,
+                "live only, with the same owner as the others".to_owned(),
+            ),
             (None, _, None) => (
                 ObjectState::Extra,
                 "Git no longer has it: the next pass prunes it".to_owned(),
@@ -464,6 +515,13 @@ impl<'a> World<'a> {
             fields.push(field);
         }
         fields.sort_by(|a, b| a.path.cmp(&b.path));
+        if let Some(scaler) = self.autoscaler(id)
+            && let Some(field) = fields
+                .iter_mut()
+                .find(|f| f.path.to_string() == "spec.replicas")
+        {
+            field.note = Some(format!("{scaler} scales this"));
+        }
         let forces = rules::flux_forces(self.input.app_object, &desired.value, live);
         let cause = foresee::outcome(&judge, &mut fields, &desired.value, live, forces);
         let state = settle(&mut fields, &applied);
@@ -478,6 +536,28 @@ impl<'a> World<'a> {
             fields,
             sides: Sides { git, live },
         }
+    }
+
+    /// Returns the autoscaler that scales an object, as a person names it.
+    fn autoscaler(&self, id: &ObjectId) -> Option<String> {
+        let desired = self.input.desired.iter().map(|d| &d.value);
+        desired.chain(self.input.live).find_map(|object| {
+            let kind = object.get("kind").and_then(Value::as_str)?;
+            if !matches!(kind, "HorizontalPodAutoscaler" | "ScaledObject") {
+                return None;
+            }
+            let scaler = ObjectId::of(object)?;
+            let target = object.pointer("/spec/scaleTargetRef")?;
+            let named = target.get("name").and_then(Value::as_str) == Some(id.name.as_str());
+            let wanted = target
+                .get("kind")
+                .and_then(Value::as_str)
+                .unwrap_or("Deployment");
+            let near = scaler.namespace.is_none()
+                || id.namespace.is_none()
+                || scaler.namespace == id.namespace;
+            (named && wanted == id.kind && near).then(|| format!("{kind} {}", scaler.name))
+        })
     }
 
     /// Gives Git's side the tracking id where it was rendered without one and live carries another one: a copied or an

@@ -274,9 +274,6 @@ fn stateful_set(spec: &mut Fields) {
         put(claims, "apiVersion", json!("v1"));
         put(claims, "kind", json!("PersistentVolumeClaim"));
         nested(claims, &["spec"], claim);
-        with(claims, "status", |status| {
-            put(status, "phase", json!("Pending"))
-        });
     });
     template(spec, true);
 }

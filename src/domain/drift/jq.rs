@@ -165,8 +165,9 @@ fn expand(value: &Value, path: &[Value], at: &Route, out: &mut Vec<Route>) {
                     .unwrap_or(usize::MAX)
                     .min(items.len())
             };
-            for index in bound("start", 0)..bound("end", items.len()) {
-                expand(&items[index], rest, &at.index(index), out);
+            let (start, end) = (bound("start", 0), bound("end", items.len()));
+            for (index, below) in items.iter().enumerate().take(end).skip(start) {
+                expand(below, rest, &at.index(index), out);
             }
         }
         _ => {}

@@ -162,7 +162,7 @@ impl Judge<'_> {
         if let Some(meaning) = self.undone(difference, holders, &others) {
             return meaning;
         }
-        self.residual(difference, &others)
+        residual(difference, &others)
     }
 
     /// Finalizers and owner references are never compared; Flux removes them where kubectl wrote them.
@@ -186,12 +186,7 @@ impl Judge<'_> {
     /// A field that only the engine itself holds.
     fn own(&self, difference: &Difference, holders: &[&Entry]) -> Meaning {
         let applied = holders.iter().any(|e| e.operation == "Apply");
-        let mut inside_given = difference.atomic.is_some_and(|depth| {
-            let above = FieldPath(difference.path.0[..depth.min(difference.path.0.len())].to_vec());
-            above.get(self.git).is_some() && depth < difference.path.0.len()
-        });
-        inside_given &= difference.like_a_default || difference.replaced_default;
-        if difference.like_a_default || inside_given {
+        if difference.like_a_default {
             return meaning(
                 FieldStatus::Extra,
                 Verdict::Noise,
@@ -255,22 +250,6 @@ impl Judge<'_> {
             }
             _ => None,
         }
-    }
-
-    fn residual(&self, difference: &Difference, others: &[&Entry]) -> Meaning {
-        let automation = others
-            .iter()
-            .all(|e| blame::owner(e).class == OwnerClass::Automation);
-        let status = if automation && !difference.replaced_default {
-            FieldStatus::ExtraForeign
-        } else {
-            FieldStatus::Extra
-        };
-        meaning(
-            status,
-            Verdict::Residual,
-            "Git never had it: the engine leaves it alone",
-        )
     }
 
     /// Argo CD sees a live-only field only where it was applied before, or where Git sets the list or map around it that
@@ -385,6 +364,23 @@ impl Judge<'_> {
         }
         of(Verdict::Noise, "set by the server")
     }
+}
+
+/// What the engine leaves alone.
+fn residual(difference: &Difference, others: &[&Entry]) -> Meaning {
+    let automation = others
+        .iter()
+        .all(|e| blame::owner(e).class == OwnerClass::Automation);
+    let status = if automation && !difference.replaced_default {
+        FieldStatus::ExtraForeign
+    } else {
+        FieldStatus::Extra
+    };
+    meaning(
+        status,
+        Verdict::Residual,
+        "Git never had it: the engine leaves it alone",
+    )
 }
 
 const TAKEN_OVER: &str =

@@ -119,7 +119,7 @@ pub(super) fn allocated(id: &ObjectId, path: &FieldPath) -> bool {
             path.0
                 .iter()
                 .any(|s| matches!(s, PathStep::Key(k) if k == "selector"))
-                || LABELS.iter().any(|l| *l == last)
+                || LABELS.contains(&last)
         }
         "Pod" => matches!(
             last,

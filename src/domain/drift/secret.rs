@@ -122,9 +122,9 @@ impl<'a> Secrecy<'a> {
         let (mut git, mut live) = (git, live);
         if self.secret {
             for field in ["data", "stringData", "binaryData"] {
-                self.mask_map(&mut git, &mut live, &[field]);
+                mask_map(&mut git, &mut live, &[field]);
             }
-            self.mask_map(&mut git, &mut live, &["metadata", "annotations"]);
+            mask_map(&mut git, &mut live, &["metadata", "annotations"]);
             mask_the_rest(&mut git);
             mask_the_rest(&mut live);
         }
@@ -151,31 +151,32 @@ impl<'a> Secrecy<'a> {
         }
         (git, live)
     }
+}
 
-    fn mask_map(&self, git: &mut Option<Value>, live: &mut Option<Value>, keys: &[&str]) {
-        let at = |side: &Option<Value>| {
-            side.as_ref()
-                .and_then(|v| keys.iter().try_fold(v, |v, k| v.get(*k)))
-                .cloned()
+/// Masks the values of one map on both sides.
+fn mask_map(git: &mut Option<Value>, live: &mut Option<Value>, keys: &[&str]) {
+    let at = |side: &Option<Value>| {
+        side.as_ref()
+            .and_then(|v| keys.iter().try_fold(v, |v, k| v.get(*k)))
+            .cloned()
+    };
+    let (old_git, old_live) = (at(git), at(live));
+    for (side, other, is_git) in [(git, &old_live, true), (live, &old_git, false)] {
+        let Some(node) = side
+            .as_mut()
+            .and_then(|v| keys.iter().try_fold(v, |v, k| v.get_mut(*k)))
+        else {
+            continue;
         };
-        let (old_git, old_live) = (at(git), at(live));
-        for (side, other, is_git) in [(git, &old_live, true), (live, &old_git, false)] {
-            let Some(node) = side
-                .as_mut()
-                .and_then(|v| keys.iter().try_fold(v, |v, k| v.get_mut(*k)))
-            else {
-                continue;
-            };
-            let Some(map) = node.as_object_mut() else {
-                // A Secret whose data is no map is broken; nothing of it is shown.
-                *node = Value::from(MASK);
-                continue;
-            };
-            for (key, value) in map.iter_mut() {
-                let equal = other.as_ref().and_then(|o| o.get(key.as_str())) == Some(value);
-                let (git, live) = text::mask(equal);
-                *value = Value::from(if is_git { git } else { live });
-            }
+        let Some(map) = node.as_object_mut() else {
+            // A Secret whose data is no map is broken; nothing of it is shown.
+            *node = Value::from(MASK);
+            continue;
+        };
+        for (key, value) in map.iter_mut() {
+            let equal = other.as_ref().and_then(|o| o.get(key.as_str())) == Some(value);
+            let (git, live) = text::mask(equal);
+            *value = Value::from(if is_git { git } else { live });
         }
     }
 }

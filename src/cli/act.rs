@@ -10,15 +10,16 @@ use super::env::Env;
 use super::exit::Exit;
 use super::{ask, pick, words};
 use crate::domain::fault::{Fault, FaultKind};
-use crate::domain::fleet::{AppRef, Target};
+use crate::domain::fleet::{AppKind, AppRef, Target};
 use crate::domain::object::ObjectId;
 use crate::domain::operate::{Chosen, HoldNote, Plan, SyncOptions};
 use crate::runtime::jobs::{Acted, Asked, Jobs, default_wait, everything, group};
 
 /// Lets the controller apply Git now; Flux's source first.
 pub async fn sync(jobs: &Jobs, env: &Env, args: &ActArgs) -> Result<Exit, Fault> {
+    // An Application names its repository itself; there is no source object that could be asked first.
     let options = SyncOptions {
-        with_source: true,
+        with_source: args.target.kind != AppKind::Application,
         ..SyncOptions::default()
     };
     act(jobs, env, &args.target, &Asked::Sync(options), &args.act).await

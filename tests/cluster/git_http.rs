@@ -219,10 +219,10 @@ fn run_backend(request: &Request, root: &Path) -> Vec<u8> {
     let mut input = child.stdin.take().unwrap();
     let body = request.body.clone();
     let feeder = thread::spawn(move || {
-        let _ = input.write_all(&body);
+        drop(input.write_all(&body));
     });
     let output = child.wait_with_output().unwrap();
-    let _ = feeder.join();
+    drop(feeder.join());
     let split = output
         .stdout
         .windows(4)

@@ -473,8 +473,8 @@ impl Said {
 impl Drop for World {
     fn drop(&mut self) {
         for (_, child) in self.children.iter_mut().rev() {
-            let _ = child.kill();
-            let _ = child.wait();
+            drop(child.kill());
+            drop(child.wait());
         }
     }
 }

@@ -2,6 +2,5 @@
 
 pub mod clock;
 pub mod jobs;
-mod turn;
-
-pub use turn::{After, run, run_on};
+pub mod perform;
+pub mod screen;

@@ -30,6 +30,15 @@ pub enum Asked {
     Resume,
     /// Put these objects or fields back to Git.
     Revert(Vec<(ObjectId, Chosen)>),
+    /// Apply an entry of Argo CD's history.
+    Rollback {
+        /// The entry.
+        history_id: i64,
+        /// Delete what it does not have.
+        prune: bool,
+    },
+    /// Stop the running operation.
+    Terminate,
 }
 
 /// What an act came to.
@@ -69,6 +78,10 @@ impl Jobs {
             Asked::Refresh { hard } => operate::refresh(&app, around, *hard, &self.actor()),
             Asked::Hold(note) => operate::hold(&app, note, &self.actor()),
             Asked::Resume => operate::resume(&app),
+            Asked::Rollback { history_id, prune } => {
+                operate::rollback(&app, *history_id, *prune, &self.actor())
+            }
+            Asked::Terminate => operate::terminate(&app),
             Asked::Revert(_) => Err(Fault::new(
                 FaultKind::Internal,
                 "a revert is planned from a comparison",

@@ -162,6 +162,14 @@ impl Jobs {
         self.0.options.read_only || self.0.settings.read_only
     }
 
+    /// Reads the newest entries of the journal, oldest first.
+    pub fn journal(&self, most: usize) -> Result<Vec<JournalEntry>, Fault> {
+        self.0
+            .journal
+            .as_ref()
+            .map_or_else(|| Ok(vec![]), |journal| journal.read(most))
+    }
+
     /// Notes in the journal what was done. A journal that cannot be written is no reason to fail what was done.
     fn note(&self, entry: &JournalEntry) -> Option<Fault> {
         self.0.journal.as_ref()?.append(entry).err()

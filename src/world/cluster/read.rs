@@ -108,8 +108,9 @@ impl Cluster {
 
     /// Gets objects, a few at once; answers come in the order of `ids`, each with its own fault.
     pub async fn get_all(&self, ids: &[ObjectId]) -> Vec<Result<Option<Value>, Fault>> {
-        futures::stream::iter(ids)
-            .map(|id| self.get(id))
+        // The ids are owned, so that the future is `Send` for any lifetime of the caller's.
+        futures::stream::iter(ids.to_vec())
+            .map(|id| async move { self.get(&id).await })
             .buffered(AT_ONCE)
             .collect()
             .await

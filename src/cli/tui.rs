@@ -48,11 +48,15 @@ pub async fn run(global: &Global, env: &Env) -> Result<Exit, Fault> {
 /// Reads the user's keys: the file that the configuration names, else `keymap.yaml` beside it where there is one.
 fn keymap(named: &str, folders: Option<&Folders>) -> Keymap {
     let file = if named.is_empty() {
-        folders.map(|folders| folders.config.join("keymap.yaml")).filter(|file| file.exists())
+        folders
+            .map(|folders| folders.config.join("keymap.yaml"))
+            .filter(|file| file.exists())
     } else {
         Some(Path::new(named).to_owned())
     };
-    let Some(file) = file else { return Keymap::default() };
+    let Some(file) = file else {
+        return Keymap::default();
+    };
     let name = file.display().to_string();
     match read_input(&name) {
         Ok(bytes) => {
@@ -72,14 +76,24 @@ fn keymap(named: &str, folders: Option<&Folders>) -> Keymap {
 async fn open(jobs: Jobs, mut session: Session, theme: &Theme, env: &Env) -> Result<(), Fault> {
     let (sender, mut inbox) = mpsc::unbounded_channel();
     for problem in jobs.kubeconfig_problems() {
-        drop(sender.send(Message::Notice { tone: Tone::Bad, text: problem.to_string() }));
+        drop(sender.send(Message::Notice {
+            tone: Tone::Bad,
+            text: problem.to_string(),
+        }));
     }
     stop_on_signals(&sender)?;
     let mut guard = Guard::enter()?;
     let size = guard.terminal.size().map_err(|error| {
-        Fault::new(FaultKind::Internal, "the terminal does not say how large it is").because(error)
+        Fault::new(
+            FaultKind::Internal,
+            "the terminal does not say how large it is",
+        )
+        .because(error)
     })?;
-    drop(sender.send(Message::Resize { width: size.width, height: size.height }));
+    drop(sender.send(Message::Resize {
+        width: size.width,
+        height: size.height,
+    }));
     let mut performer = Performer::new(jobs, sender.clone());
     performer.watch();
     let pager = env.get("PAGER").unwrap_or("less").to_owned();
@@ -120,15 +134,19 @@ async fn open(jobs: Jobs, mut session: Session, theme: &Theme, env: &Env) -> Res
 /// Tells of what failed beside the session.
 fn tell(sender: &mpsc::UnboundedSender<Message>, result: Result<(), Fault>) {
     if let Err(fault) = result {
-        drop(sender.send(Message::Notice { tone: Tone::Bad, text: fault.to_string() }));
+        drop(sender.send(Message::Notice {
+            tone: Tone::Bad,
+            text: fault.to_string(),
+        }));
     }
 }
 
 /// Ends the session when the system asks for it, so that the terminal is given back.
 fn stop_on_signals(sender: &mpsc::UnboundedSender<Message>) -> Result<(), Fault> {
     for kind in [SignalKind::terminate(), SignalKind::hangup()] {
-        let mut signals = signal(kind)
-            .map_err(|error| Fault::new(FaultKind::Internal, "signals could not be listened to").because(error))?;
+        let mut signals = signal(kind).map_err(|error| {
+            Fault::new(FaultKind::Internal, "signals could not be listened to").because(error)
+        })?;
         let sender = sender.clone();
         tokio::spawn(async move {
             while signals.recv().await.is_some() {

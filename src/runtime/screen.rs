@@ -85,8 +85,10 @@ pub async fn run<S: Surface>(
             _ = ticks.tick() => vec![Message::Tick(clock::now())],
         };
         for message in messages {
-            dirty = true;
-            for asked in session.update(message) {
+            let quiet = is_quiet(session, &message);
+            let effects = session.update(message);
+            dirty |= !quiet || !effects.is_empty();
+            for asked in effects {
                 if asked == Effect::Quit {
                     return Ok(());
                 }
@@ -94,6 +96,13 @@ pub async fn run<S: Surface>(
             }
         }
     }
+}
+
+/// Tells whether nothing on the screen can change by this message: the clock moves ages by the second only where
+/// something young is shown.
+fn is_quiet(session: &Session, message: &Message) -> bool {
+    matches!(message, Message::Tick(now)
+        if !session.is_moving() && now.as_second() / 10 == session.now.as_second() / 10)
 }
 
 /// Turns what the terminal sends into a message; what means nothing to us is dropped.
@@ -136,6 +145,7 @@ fn press(code: KeyCode) -> Option<Press> {
         KeyCode::End => Press::End,
         KeyCode::PageUp => Press::PageUp,
         KeyCode::PageDown => Press::PageDown,
+        KeyCode::F(n) => Press::F(n),
         _ => return None,
     })
 }

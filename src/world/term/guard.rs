@@ -12,8 +12,8 @@ use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute};
-use ratatui::{Frame, Terminal};
 use ratatui::backend::CrosstermBackend;
+use ratatui::{Frame, Terminal};
 
 use crate::domain::fault::{Fault, FaultKind};
 
@@ -49,7 +49,10 @@ impl Guard {
 
     /// Draws one frame.
     pub fn draw(&mut self, paint: impl FnOnce(&mut Frame<'_>)) -> Result<(), Fault> {
-        self.terminal.draw(paint).map(|_| ()).map_err(|error| fault(&error))
+        self.terminal
+            .draw(paint)
+            .map(|_| ())
+            .map_err(|error| fault(&error))
     }
 
     /// Clears the screen, so that the next frame is drawn as a whole.

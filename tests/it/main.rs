@@ -17,6 +17,7 @@ mod edit;
 mod flux_render;
 mod folder;
 mod git;
+mod kustomize;
 mod screens;
 mod yaml;
 

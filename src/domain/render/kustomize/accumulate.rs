@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::config::{self, Config};
 use super::load::{Context, Root, configuration, fault_at, is_remote, refused, unsupported};
 use super::model::{Kustomization, Var};
-use super::namespace::{self, Namespace, Subjects};
+use super::namespace::{self, Namespace};
 use super::node::{Node, Shape};
 use super::place::{Mark, Place, Placed};
 use super::resource::{Behavior, Resource};
@@ -132,10 +132,13 @@ fn whole(context: &mut Context<'_>, root: &Root, read: &Kustomization) -> Vec<Ob
     for mut resource in all.resources {
         resource.normalize_texts("annotations");
         match resource.root.to_json() {
-            Ok(value) => objects.push(Object {
-                value,
-                root: resource.root,
-            }),
+            Ok(mut value) => {
+                fold_next_lines(&mut value);
+                objects.push(Object {
+                    value,
+                    root: resource.root,
+                });
+            }
             Err(error) => {
                 let id = resource.id(&schema);
                 let place = resource.root.place().unwrap_or_else(|| at.clone());
@@ -146,6 +149,48 @@ fn whole(context: &mut Context<'_>, root: &Root, read: &Kustomization) -> Vec<Ob
         }
     }
     objects
+}
+
+/// Breaks lines where kustomize's last step does: it reads its own JSON as YAML, for which U+0085 is a line break.
+fn fold_next_lines(value: &mut serde_json::Value) {
+    const NEXT_LINE: char = '\u{85}';
+    match value {
+        serde_json::Value::String(text) if text.contains(NEXT_LINE) => {
+            let mut folded = String::new();
+            let mut breaks = 0;
+            let mut parts = text.split(NEXT_LINE).peekable();
+            let mut first = true;
+            while let Some(part) = parts.next() {
+                let start = if first {
+                    part
+                } else {
+                    part.trim_start_matches(' ')
+                };
+                let part = if parts.peek().is_some() {
+                    start.trim_end_matches(' ')
+                } else {
+                    start
+                };
+                if !first {
+                    breaks += 1;
+                }
+                if !part.is_empty() || parts.peek().is_none() {
+                    match breaks {
+                        0 => {}
+                        1 => folded.push(' '),
+                        more => folded.extend(std::iter::repeat_n('\n', more - 1)),
+                    }
+                    breaks = 0;
+                    folded.push_str(part);
+                }
+                first = false;
+            }
+            *text = folded;
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(fold_next_lines),
+        serde_json::Value::Object(map) => map.values_mut().for_each(fold_next_lines),
+        _ => {}
+    }
 }
 
 /// What is done once, for everything.
@@ -322,7 +367,7 @@ impl Build<'_, '_> {
     fn resource(&mut self, all: &mut Accumulator, root: &Root, entry: &Placed<String>) {
         let (path, at) = (entry.value.as_str(), &entry.place);
         if is_remote(path) {
-            let fault = self.context.remote(path, at);
+            let fault = Context::remote(path, at);
             return self.problem(fault);
         }
         if self.is_directory(root, path) {
@@ -424,7 +469,7 @@ impl Build<'_, '_> {
 
     fn component(&mut self, all: &mut Accumulator, root: &Root, entry: &Placed<String>) {
         if is_remote(&entry.value) {
-            let fault = self.context.remote(&entry.value, &entry.place);
+            let fault = Context::remote(&entry.value, &entry.place);
             return self.problem(fault);
         }
         self.directory(all, root, entry, true);
@@ -441,7 +486,7 @@ impl Build<'_, '_> {
                     let place = Place::file(path);
                     match configuration(&bytes, &place)? {
                         Some(node) => {
-                            Config::read(&node).map_err(|refusal| refused(refusal, &place))
+                            Config::read(&node).map_err(|refusal| refused(&refusal, &place))
                         }
                         None => Ok(Config::default()),
                     }
@@ -554,11 +599,9 @@ impl Build<'_, '_> {
         if let Some(namespace) = &read.namespace {
             let mark = Mark::entry(namespace.place.clone(), Step::Namespace);
             let what = Namespace {
-                namespace: &namespace.value,
+                to: &namespace.value,
                 mark: &mark,
                 fields: &config.namespace,
-                unset_only: false,
-                subjects: Subjects::Default,
             };
             let done = namespace::transform(all, &what, &schema);
             self.note(&namespace.place, done);

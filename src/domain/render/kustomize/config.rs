@@ -230,13 +230,11 @@ fn merge_reference(ours: &mut Vec<BackReference>, other: BackReference) -> Resul
     let same = ours.iter_mut().find(|old| {
         old.group == other.group && old.version == other.version && old.kind == other.kind
     });
-    match same {
-        Some(old) => merge_fields(&mut old.fields, &other.fields),
-        None => {
-            ours.push(other);
-            Ok(())
-        }
+    if let Some(old) = same {
+        return merge_fields(&mut old.fields, &other.fields);
     }
+    ours.push(other);
+    Ok(())
 }
 
 fn by_kind(a: (&str, &str, &str), b: (&str, &str, &str)) -> Ordering {

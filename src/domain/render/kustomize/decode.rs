@@ -37,7 +37,7 @@ fn place(node: &Node) -> Place {
 /// Reads a map's fields, and refuses those that nobody asked for.
 pub(super) struct Fields<'n> {
     what: String,
-    fields: Vec<(String, &'n Node)>,
+    left: Vec<(String, &'n Node)>,
     lenient: bool,
     node: &'n Node,
 }
@@ -47,7 +47,7 @@ impl<'n> Fields<'n> {
         match &node.shape {
             Shape::Map(entries) => Ok(Self {
                 what: what.to_owned(),
-                fields: entries
+                left: entries
                     .iter()
                     .map(|(key, node)| (key.to_string(), node))
                     .collect(),
@@ -56,7 +56,7 @@ impl<'n> Fields<'n> {
             }),
             _ if node.is_null() => Ok(Self {
                 what: what.to_owned(),
-                fields: vec![],
+                left: vec![],
                 lenient,
                 node,
             }),
@@ -70,7 +70,7 @@ impl<'n> Fields<'n> {
     /// Takes a field; `null` counts as missing.
     fn take(&mut self, key: &str) -> Option<&'n Node> {
         let mut found = None;
-        self.fields.retain(|(name, node)| {
+        self.left.retain(|(name, node)| {
             let hit = name == key || name.eq_ignore_ascii_case(key);
             if hit {
                 found = Some(*node);
@@ -218,7 +218,7 @@ impl<'n> Fields<'n> {
 
     /// Refuses what is left.
     pub(super) fn end(self) -> Read<()> {
-        match self.fields.first() {
+        match self.left.first() {
             Some((name, node)) if !self.lenient => refuse(
                 if node.mark.is_some() { node } else { self.node },
                 format!("unknown field \"{name}\" in {}", self.what),
@@ -612,9 +612,9 @@ fn var(node: &Node) -> Read<Var> {
         object = select(&mut fields)?;
         let api_version = fields.text("apiVersion")?;
         match api_version.split('/').collect::<Vec<_>>()[..] {
-            [version] if !version.is_empty() => object.version = version.to_owned(),
+            [version] if !version.is_empty() => version.clone_into(&mut object.version),
             [group, version] => {
-                (object.group, object.version) = (group.to_owned(), version.to_owned())
+                (object.group, object.version) = (group.to_owned(), version.to_owned());
             }
             _ => {}
         }

@@ -23,17 +23,16 @@ pub(super) fn suffix(resource: &Resource) -> Result<String, String> {
     // kustomize looks the name up by a way that leads nowhere.
     content.insert("name".into(), json!(""));
     content.insert("data".into(), part("data")?);
-    let other = match &*resource.kind() {
-        "Secret" => {
-            content.insert("kind".into(), json!("Secret"));
-            content.insert("type".into(), part("type")?);
-            "stringData"
-        }
-        _ => {
-            content.insert("kind".into(), json!("ConfigMap"));
-            "binaryData"
-        }
+    let is_secret = &*resource.kind() == "Secret";
+    let (kind, other) = if is_secret {
+        ("Secret", "stringData")
+    } else {
+        ("ConfigMap", "binaryData")
     };
+    content.insert("kind".into(), json!(kind));
+    if is_secret {
+        content.insert("type".into(), part("type")?);
+    }
     if resource
         .root
         .get(other)
@@ -57,12 +56,12 @@ pub(super) fn go_json(value: &Value) -> String {
 
 fn encode(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    let hex: String = digest
+    let digits = digest
         .iter()
-        .take(5)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    hex.chars()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .take(10);
+    digits
+        .filter_map(|digit| char::from_digit(u32::from(digit), 16))
         .map(|digit| match digit {
             '0' => 'g',
             '1' => 'h',

@@ -149,30 +149,27 @@ fn add(root: &mut Node, path: &str, value: Node) -> Result<(), String> {
         return Ok(());
     }
     let (node, last) = parent(root, path, "add")?;
-    match &mut node.shape {
-        Shape::List(items) => {
-            if last == "-" {
-                items.push(value);
-                return Ok(());
-            }
-            let number: i64 = last
-                .parse()
-                .map_err(|_| format!("value was not a proper array index: '{last}'"))?;
-            let len = i64::try_from(items.len()).unwrap_or(i64::MAX);
-            // The list is one longer while it counts from the end.
-            let at = if number < 0 { number + len + 1 } else { number };
-            match usize::try_from(at) {
-                Ok(at) if at <= items.len() => items.insert(at, value),
-                _ => {
-                    return Err(format!(
-                        "Unable to access invalid index: {last}: invalid index referenced"
-                    ));
-                }
-            }
-        }
+    let Shape::List(items) = &mut node.shape else {
+        let value = over(value, node.get(&last));
+        node.put(&last, value);
+        return Ok(());
+    };
+    if last == "-" {
+        items.push(value);
+        return Ok(());
+    }
+    let number: i64 = last
+        .parse()
+        .map_err(|_| format!("value was not a proper array index: '{last}'"))?;
+    let len = i64::try_from(items.len()).unwrap_or(i64::MAX);
+    // The list is one longer while it counts from the end.
+    let at = if number < 0 { number + len + 1 } else { number };
+    match usize::try_from(at) {
+        Ok(at) if at <= items.len() => items.insert(at, value),
         _ => {
-            let value = over(value, node.get(&last));
-            node.put(&last, value);
+            return Err(format!(
+                "Unable to access invalid index: {last}: invalid index referenced"
+            ));
         }
     }
     Ok(())
@@ -199,20 +196,16 @@ fn replace(root: &mut Node, path: &str, value: Node) -> Result<(), String> {
         return Ok(());
     }
     let (node, last) = parent(root, path, "replace")?;
-    match &mut node.shape {
-        Shape::List(items) => match index(&last, items.len()).and_then(|at| items.get_mut(at)) {
-            Some(item) => *item = over(value, Some(item)),
-            None => {
-                return Err(format!(
-                    "replace operation does not apply: doc is missing key: {path}: missing value"
-                ));
-            }
-        },
-        _ => {
-            let value = over(value, node.get(&last));
-            node.put(&last, value);
-        }
-    }
+    let Shape::List(items) = &mut node.shape else {
+        let value = over(value, node.get(&last));
+        node.put(&last, value);
+        return Ok(());
+    };
+    let item = index(&last, items.len()).and_then(|at| items.get_mut(at));
+    let item = item.ok_or_else(|| {
+        format!("replace operation does not apply: doc is missing key: {path}: missing value")
+    })?;
+    *item = over(value, Some(item));
     Ok(())
 }
 

@@ -21,7 +21,10 @@ type Parsed = Result<Vec<Node>, Fault>;
 
 /// Parsed files, shared by the builds that are handed the same cache. A file is parsed again where its bytes differ.
 #[derive(Debug, Default)]
-pub struct Cache(Mutex<HashMap<String, (Vec<u8>, Arc<Parsed>)>>);
+pub struct Cache(Mutex<HashMap<String, Kept>>);
+
+/// A file's bytes and what was read from them.
+type Kept = (Vec<u8>, Arc<Parsed>);
 
 /// A folder that a kustomization file stands in.
 #[derive(Debug, Clone)]
@@ -98,7 +101,7 @@ impl Context<'_> {
         at: &Place,
     ) -> Result<(String, Vec<u8>), Fault> {
         if path.starts_with("http://") || path.starts_with("https://") {
-            return Err(self.remote(path, at));
+            return Err(Self::remote(path, at));
         }
         if path.starts_with('/') {
             return Err(fault_at(
@@ -137,7 +140,7 @@ impl Context<'_> {
     }
 
     /// Names what only the network has.
-    pub(super) fn remote(&self, path: &str, at: &Place) -> Fault {
+    pub(super) fn remote(path: &str, at: &Place) -> Fault {
         Fault::new(
             FaultKind::Unsupported,
             format!("remote base {path} needs the network"),
@@ -159,7 +162,7 @@ impl Context<'_> {
         {
             return Parsed::clone(parsed);
         }
-        let parsed = documents(&bytes, &Place::file(file.as_str()), Step::Resource, false);
+        let parsed = documents(&bytes, &Place::file(file.as_str()), &Step::Resource, false);
         cache.insert(file, (bytes, Arc::new(parsed.clone())));
         parsed
     }
@@ -167,7 +170,7 @@ impl Context<'_> {
     /// Finds the folder that a kustomization in `root` names.
     pub(super) fn directory(&mut self, root: &Root, path: &str, at: &Place) -> Result<Root, Fault> {
         if is_remote(path) {
-            return Err(self.remote(path, at));
+            return Err(Self::remote(path, at));
         }
         if path.starts_with('/') {
             return Err(fault_at(
@@ -267,13 +270,13 @@ pub fn parse(path: &str, bytes: &[u8], lenient: bool) -> Result<Kustomization, F
         return Err(fault_at(&place, "kustomization.yaml is empty"));
     };
     let mut read =
-        decode::kustomization(&node, lenient).map_err(|refusal| refused(refusal, &place))?;
+        decode::kustomization(&node, lenient).map_err(|refusal| refused(&refusal, &place))?;
     read.file = path.into();
     Ok(read)
 }
 
 /// Words a refusal.
-pub(super) fn refused(refusal: decode::Refusal, place: &Place) -> Fault {
+pub(super) fn refused(refusal: &decode::Refusal, place: &Place) -> Fault {
     let place = refusal.place.as_ref().unwrap_or(place);
     fault_at(
         place,
@@ -322,7 +325,7 @@ pub(super) fn malformed(problem: &yaml::Problem, place: &Place) -> Fault {
 }
 
 /// Reads the documents of a text of objects by kustomize's rules; empty ones are left out.
-pub(super) fn documents(bytes: &[u8], place: &Place, step: Step, inline: bool) -> Parsed {
+pub(super) fn documents(bytes: &[u8], place: &Place, step: &Step, inline: bool) -> Parsed {
     // Windows line ends are taken out of the whole text before it is read.
     let text;
     let bytes = if bytes.contains(&b'\r') {
@@ -364,7 +367,7 @@ pub(super) fn documents(bytes: &[u8], place: &Place, step: Step, inline: bool) -
 }
 
 /// Reads the documents of an inline text.
-pub(super) fn inline_documents(text: &Placed<super::model::Text>, step: Step) -> Parsed {
+pub(super) fn inline_documents(text: &Placed<super::model::Text>, step: &Step) -> Parsed {
     let place = Place {
         line: text.value.first_line,
         ..text.place.clone()

@@ -8,22 +8,11 @@ use super::place::Mark;
 use super::resource::Resource;
 use super::schema::Schema;
 
-/// Which subjects of role bindings get the namespace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Subjects {
-    #[default]
-    Default,
-    ServiceAccounts,
-    None,
-}
-
 /// What to set.
 pub(super) struct Namespace<'n> {
-    pub(super) namespace: &'n str,
+    pub(super) to: &'n str,
     pub(super) mark: &'n Mark,
     pub(super) fields: &'n [FieldSpec],
-    pub(super) unset_only: bool,
-    pub(super) subjects: Subjects,
 }
 
 /// Sets the namespace of every object.
@@ -57,12 +46,7 @@ pub(super) fn transform(
 
 fn one(resource: &mut Resource, what: &Namespace<'_>, schema: &Schema) -> Result<(), String> {
     let id = resource.id(schema);
-    let mut set = |node: &mut Node| {
-        if what.unset_only && !node.value_text().is_empty() {
-            return Ok(());
-        }
-        node.overwrite(Scalar::string(what.namespace), Some(what.mark))
-    };
+    let mut set = |node: &mut Node| node.overwrite(Scalar::string(what.to), Some(what.mark));
     if !id.is_cluster {
         let spec = FieldSpec {
             path: "metadata/namespace".into(),
@@ -109,14 +93,12 @@ fn subjects(root: &mut Node, what: &Namespace<'_>) -> Result<(), String> {
         return Err("setting namespace on (cluster)role binding subjects: expected a list".into());
     };
     for subject in items {
-        let text = |key: &str| subject.get(key).map(Node::value_text).unwrap_or_default();
-        let is_meant = match what.subjects {
-            Subjects::Default => text("name") == "default",
-            Subjects::ServiceAccounts => text("kind") == "ServiceAccount",
-            Subjects::None => false,
-        };
-        if is_meant && (!what.unset_only || text("namespace").is_empty()) {
-            subject.set("namespace", Scalar::string(what.namespace), Some(what.mark));
+        // Of any kind, even a User.
+        if subject
+            .get("name")
+            .is_some_and(|name| name.value_text() == "default")
+        {
+            subject.set("namespace", Scalar::string(what.to), Some(what.mark));
         }
     }
     Ok(())

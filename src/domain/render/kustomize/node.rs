@@ -194,7 +194,7 @@ impl Node {
     #[must_use]
     pub(super) fn as_step(&self, step: Step) -> Self {
         match &self.mark {
-            Some(mark) if mark.source.step != step => self.from_source(&Arc::new(Source {
+            Some(mark) if mark.source.step != step => self.taken_to(&Arc::new(Source {
                 place: mark.source.place.clone(),
                 step,
                 inline: mark.source.inline,
@@ -205,17 +205,17 @@ impl Node {
     }
 
     #[must_use]
-    fn from_source(&self, source: &Arc<Source>) -> Self {
+    fn taken_to(&self, source: &Arc<Source>) -> Self {
         let shape = match &self.shape {
             Shape::Scalar(scalar) => Shape::Scalar(scalar.clone()),
             Shape::Map(entries) => Shape::Map(
                 entries
                     .iter()
-                    .map(|(key, node)| (Arc::clone(key), node.from_source(source)))
+                    .map(|(key, node)| (Arc::clone(key), node.taken_to(source)))
                     .collect(),
             ),
             Shape::List(items) => {
-                Shape::List(items.iter().map(|node| node.from_source(source)).collect())
+                Shape::List(items.iter().map(|node| node.taken_to(source)).collect())
             }
         };
         let mark = self.mark.as_ref().map(|mark| Mark {

@@ -182,7 +182,6 @@ impl<'s> Walker<'s> {
                 .schema
                 .field(*id, key)
                 .map_or(Type::Unknown, Type::Field),
-            Type::Field(Field::Values(id)) => Type::Object(*id),
             _ => Type::Unknown,
         }
     }
@@ -348,10 +347,10 @@ impl<'s> Walker<'s> {
                 same,
             )?;
         }
-        if !values.is_empty() {
-            list.append_rest(&valid.0)?;
-        } else {
+        if values.is_empty() {
             list.order = list.rest.iter().map(|at| Item::Ours(*at)).collect();
+        } else {
+            list.append_rest(&valid.0)?;
         }
         let result = list.finish();
         if !primitive && keys.len() > 1 && result.len() < count {
@@ -365,7 +364,7 @@ impl<'s> Walker<'s> {
     fn element(
         &mut self,
         list: &mut KeyedList,
-        mut theirs: Option<&mut Node>,
+        theirs: Option<&mut Node>,
         items: Option<TypeId>,
         (keys, values): (&[String], &[String]),
         same: bool,
@@ -377,7 +376,7 @@ impl<'s> Walker<'s> {
                 .as_ref()
                 .is_some_and(|node| is_match(node, &find_keys, &find_values))
         });
-        let their_element = match theirs.as_deref_mut().map(|node| &mut node.shape) {
+        let their_element = match theirs.map(|node| &mut node.shape) {
             Some(Shape::List(elements)) => elements
                 .iter_mut()
                 .find(|node| is_match(node, &find_keys, &find_values)),
@@ -545,7 +544,7 @@ impl KeyedList {
             for key in keys {
                 match element.get(key) {
                     Some(node) => {
-                        values.push(node.text().map(ToString::to_string).unwrap_or_default())
+                        values.push(node.text().map(ToString::to_string).unwrap_or_default());
                     }
                     None => self.order.push(Item::Ours(at)),
                 }

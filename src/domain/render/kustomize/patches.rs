@@ -304,7 +304,7 @@ fn inline_source(patch: &Placed<Text>) -> Source {
 /// Finds out which of the two kinds a patch is.
 fn read(source: &Source, at: &Place) -> Result<Content, Fault> {
     let merges =
-        documents(&source.text, &source.place, Step::Patch, source.inline).and_then(|nodes| {
+        documents(&source.text, &source.place, &Step::Patch, source.inline).and_then(|nodes| {
             nodes.iter().try_for_each(|node| {
                 super::accumulate::check(node).map_err(|error| fault_at(at, error))
             })?;
@@ -398,12 +398,12 @@ fn strategic_merge_entry(
             matches!(node.shape, Shape::Map(_)) && super::accumulate::check(node).is_ok()
         })
     };
-    let (patches, source) = match inline_documents(entry, Step::Patch) {
+    let (patches, source) = match inline_documents(entry, &Step::Patch) {
         Ok(nodes) if is_object(&nodes) => (nodes, inline_source(entry)),
         _ => {
             let (file, text) = context.read(root, &entry.value.text, at)?;
             let place = Place::file(file);
-            let nodes = documents(&text, &place, Step::Patch, false)?;
+            let nodes = documents(&text, &place, &Step::Patch, false)?;
             for node in &nodes {
                 super::accumulate::check(node).map_err(|error| fault_at(&place, error))?;
             }

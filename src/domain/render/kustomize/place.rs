@@ -128,7 +128,7 @@ pub(super) struct Source {
 pub(super) struct Mark {
     pub(super) source: Arc<Source>,
     pub(super) at: u32,
-    pub(super) before: Option<Arc<Mark>>,
+    pub(super) before: Option<Arc<Self>>,
 }
 
 impl Mark {

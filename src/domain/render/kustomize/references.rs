@@ -233,7 +233,7 @@ impl Search<'_> {
         }
         node.overwrite(
             Scalar::untyped(Arc::clone(&referral.id.name)),
-            self.mark(referral).as_ref(),
+            Self::mark(referral).as_ref(),
         )
     }
 
@@ -266,7 +266,7 @@ impl Search<'_> {
         if referral.id.name == old && referral.namespace.is_empty() {
             return Ok(());
         }
-        let mark = self.mark(referral);
+        let mark = Self::mark(referral);
         if referral.id.name != old {
             node.set(
                 "name",
@@ -285,7 +285,7 @@ impl Search<'_> {
     }
 
     /// The literal behind a followed name is what named the object.
-    fn mark(&self, referral: &Candidate) -> Option<Mark> {
+    fn mark(referral: &Candidate) -> Option<Mark> {
         referral
             .mark
             .as_ref()

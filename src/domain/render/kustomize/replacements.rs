@@ -51,7 +51,7 @@ pub(super) fn transform(
             };
             nodes
                 .into_iter()
-                .map(|node| decode::replacement(node).map_err(|refusal| refused(refusal, &place)))
+                .map(|node| decode::replacement(node).map_err(|refusal| refused(&refusal, &place)))
                 .collect::<Result<Vec<_>, _>>()?
         }
     };
@@ -157,7 +157,7 @@ pub(super) fn split(path: &str) -> Vec<String> {
                 }
             }
             if !step.contains('=') {
-                step = step.trim_matches(['[', ']']).to_owned();
+                step = step.trim_matches(['[', ']']).into();
             }
         }
         steps.push(step);
@@ -469,15 +469,12 @@ fn put(target: &mut Node, value: &Node) {
         .mark
         .as_ref()
         .map(|mark| mark.over(target.mark.as_ref()));
-    match &mut target.shape {
-        Shape::Scalar(scalar) => {
-            scalar.text = value.text().cloned().unwrap_or_default();
-            target.mark = mark.or_else(|| target.mark.clone());
-        }
-        _ => {
-            *target = value.clone();
-            target.mark = mark;
-        }
+    if let Shape::Scalar(scalar) = &mut target.shape {
+        scalar.text = value.text().cloned().unwrap_or_default();
+        target.mark = mark.or_else(|| target.mark.clone());
+    } else {
+        *target = value.clone();
+        target.mark = mark;
     }
 }
 

@@ -19,8 +19,6 @@ pub(super) type TypeId = usize;
 pub(super) enum Field {
     /// An object of a type.
     Object(TypeId),
-    /// A map whose values have a type.
-    Values(TypeId),
     /// A list that is replaced; its items may have a type.
     Items(Option<TypeId>),
     /// A list that merges, by these keys (none: by value).

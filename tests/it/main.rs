@@ -19,6 +19,7 @@ mod folder;
 mod git;
 mod kustomize;
 mod screens;
+mod settings;
 mod yaml;
 
 #[test]

@@ -139,6 +139,13 @@ impl Call {
     }
 }
 
+/// Tells whether libgit2 met something of git's that it does not know.
+pub(super) fn is_unsupported(error: &git2::Error) -> bool {
+    ["unsupported extension", "object format", "object-format"]
+        .iter()
+        .any(|word| error.message().contains(word))
+}
+
 fn judge(error: &git2::Error, method: Method) -> (FaultKind, String) {
     let kind = match error.code() {
         ErrorCode::Auth => FaultKind::Unauthorized,
@@ -146,12 +153,16 @@ fn judge(error: &git2::Error, method: Method) -> (FaultKind, String) {
         ErrorCode::NotFound => FaultKind::NotFound,
         ErrorCode::NotFastForward => FaultKind::Conflict,
         ErrorCode::Owner => FaultKind::Forbidden,
+        _ if is_unsupported(error) => FaultKind::Unsupported,
         _ if error.class() == git2::ErrorClass::Net || error.class() == git2::ErrorClass::Os => {
             FaultKind::Unreachable
         }
         _ => FaultKind::Git,
     };
     let hint = match (kind, method) {
+        (FaultKind::Unsupported, _) => {
+            "this version reads SHA-1 repositories only; name a mirror of it under `repositories`".into()
+        }
         (FaultKind::Conflict, _) => "fetch, and put the change on top of what moved".into(),
         (FaultKind::Forbidden, _) => {
             "the folder belongs to another user; `git config --global --add safe.directory` allows it".into()

@@ -15,7 +15,7 @@ use git2::{
 use sha2::{Digest as _, Sha256};
 
 use super::access::Access;
-use super::call::{Act, Call};
+use super::call::{self, Act, Call};
 use super::child::Input;
 use super::transport;
 use super::url::{GitUrl, Method};
@@ -112,7 +112,7 @@ impl Mirror {
             let kind = match e.code() {
                 git2::ErrorCode::NotFound => FaultKind::NotFound,
                 git2::ErrorCode::Owner => FaultKind::Forbidden,
-                _ if e.message().contains("extension") => FaultKind::Unsupported,
+                _ if call::is_unsupported(&e) => FaultKind::Unsupported,
                 _ => FaultKind::Git,
             };
             Fault::new(
@@ -181,8 +181,8 @@ impl Mirror {
     }
 
     fn unusable(&self, error: &git2::Error) -> Fault {
-        let extension = error.message().contains("extension");
-        let kind = if extension {
+        let unsupported = call::is_unsupported(error);
+        let kind = if unsupported {
             FaultKind::Unsupported
         } else {
             FaultKind::Git

@@ -393,3 +393,49 @@ fn what_no_branch_leads_to_can_be_wanted() {
         FaultKind::NotFound
     );
 }
+
+#[test]
+fn what_libgit2_cannot_read_is_named() {
+    let sandbox = Sandbox::new();
+    let made = std::process::Command::new("git")
+        .args(["init", "-q", "--object-format=sha256"])
+        .arg(sandbox.path("sha256"))
+        .output();
+    if !made.is_ok_and(|m| m.status.success()) {
+        eprintln!("skipped: git is not installed, or makes no SHA-256 repositories");
+        return;
+    }
+    let path = sandbox.path("sha256");
+    let fault = Mirror::of_clone(&path, &sandbox.access()).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Unsupported, "{fault:?}");
+    std::fs::write(path.join("a"), "1").unwrap();
+    let script =
+        "cd $0 && git add a && git -c user.name=a -c user.email=a@example.test commit -qm a";
+    let commit = std::process::Command::new("sh")
+        .args(["-c", script])
+        .arg(&path)
+        .status();
+    assert!(commit.unwrap().success());
+    let fault = sandbox
+        .mirror(&path.display().to_string())
+        .fetch(&mut |_| true)
+        .unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Unsupported, "{fault:?}");
+    assert!(fault.hint.is_some());
+}
+
+#[test]
+fn a_broken_mirror_says_what_to_delete() {
+    let sandbox = Sandbox::new();
+    let (url, _) = sandbox.origin(&[("a", "1")]);
+    let mirror = sandbox.mirror(&url);
+    mirror.fetch(&mut |_| true).unwrap();
+    std::fs::write(mirror.dir().join("config"), "[core\n").unwrap();
+    let fault = mirror.tip("main").unwrap_err();
+    assert!(
+        fault
+            .hint
+            .unwrap()
+            .contains(&mirror.dir().display().to_string())
+    );
+}

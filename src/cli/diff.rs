@@ -42,8 +42,8 @@ pub async fn run(global: &Global, env: &Env, args: &DiffArgs) -> Result<Exit, Fa
         )),
         DiffForm::Yaml => words::result(&emit(&documents::diff(&drift, revision.as_deref()))),
         DiffForm::Fields | DiffForm::Table => words::result(&fields(&drift, args.all)),
-        DiffForm::Unified => words::result(&unified(&drift)),
-        DiffForm::SideBySide => words::result(&side_by_side(&drift, width(env))),
+        DiffForm::Unified => words::result(&unified(&drift, args.all)),
+        DiffForm::SideBySide => words::result(&side_by_side(&drift, width(env), args.all)),
     }
     if !matches!(args.output, DiffForm::Json | DiffForm::Yaml) {
         for problem in &drift.problems {
@@ -181,9 +181,12 @@ fn age_of(time: &str) -> Option<String> {
     ))
 }
 
-fn sides(object: &ObjectDrift) -> (String, String) {
-    let text = |side: &Option<serde_json::Value>| side.as_ref().map(emit).unwrap_or_default();
-    (text(&object.sides.git), text(&object.sides.live))
+fn sides(object: &ObjectDrift, all: bool) -> (String, String) {
+    let text = |side: Option<&serde_json::Value>| side.map(emit).unwrap_or_default();
+    (
+        text(object.sides.git.as_ref()),
+        text(object.sides.live(all)),
+    )
 }
 
 fn differing(drift: &AppDrift) -> impl Iterator<Item = &ObjectDrift> {
@@ -193,10 +196,10 @@ fn differing(drift: &AppDrift) -> impl Iterator<Item = &ObjectDrift> {
     })
 }
 
-fn unified(drift: &AppDrift) -> String {
+fn unified(drift: &AppDrift, all: bool) -> String {
     let mut out = String::new();
     for object in differing(drift) {
-        let (git, live) = sides(object);
+        let (git, live) = sides(object, all);
         let diff = TextDiff::from_lines(&git, &live);
         let (from, to) = (format!("git/{}", object.id), format!("live/{}", object.id));
         drop(write!(
@@ -208,11 +211,11 @@ fn unified(drift: &AppDrift) -> String {
     out
 }
 
-fn side_by_side(drift: &AppDrift, width: usize) -> String {
+fn side_by_side(drift: &AppDrift, width: usize, all: bool) -> String {
     let half = (width.saturating_sub(3)) / 2;
     let mut out = String::new();
     for object in differing(drift) {
-        let (git, live) = sides(object);
+        let (git, live) = sides(object, all);
         drop(writeln!(
             out,
             "{}",

@@ -419,11 +419,11 @@ impl Session {
             Screen::Diff(diff) => self
                 .drift_of(&diff.app)
                 .and_then(|d| d.objects.get(diff.object))
-                .and_then(|o| Some((o.id.to_string(), o.sides.live.clone()?))),
+                .and_then(|o| Some((o.id.to_string(), o.sides.live(true).cloned()?))),
             Screen::App(screen) if !screen.rows.is_empty() => self
                 .drift_of(&screen.app)
                 .and_then(|d| d.objects.get(screen.rows.get(screen.list.at)?.index?))
-                .and_then(|o| Some((o.id.to_string(), o.sides.live.clone()?))),
+                .and_then(|o| Some((o.id.to_string(), o.sides.live(true).cloned()?))),
             _ => self
                 .app_at()
                 .and_then(|app| self.fleet.get(app))

@@ -57,11 +57,16 @@ impl DiffScreen {
         };
         self.object = at;
         self.id = object.id.clone();
-        let text =
-            |side: &Option<serde_json::Value>| side.as_ref().map(yaml::emit).unwrap_or_default();
-        let (git, live) = (text(&object.sides.git), text(&object.sides.live));
-        self.aligned = Arc::new(Aligned::new(&git, &live));
-        self.fields = row_fields(&self.aligned, object, &git, &live);
+        self.realign(object);
+    }
+
+    /// Puts both sides beside each other; live's without the noise, unless it is asked for.
+    fn realign(&mut self, object: &ObjectDrift) {
+        let text = |side: Option<&serde_json::Value>| side.map(yaml::emit).unwrap_or_default();
+        let live = object.sides.live(self.noise);
+        let (git_text, live_text) = (text(object.sides.git.as_ref()), text(live));
+        self.aligned = Arc::new(Aligned::new(&git_text, &live_text));
+        self.fields = row_fields(&self.aligned, object, live, (&git_text, &live_text));
         self.reshow(object);
     }
 
@@ -268,13 +273,13 @@ fn unified(aligned: &Aligned, shown: &[Shown]) -> Vec<UnifiedLine> {
 fn row_fields(
     aligned: &Aligned,
     object: &ObjectDrift,
-    git: &str,
-    live: &str,
+    live_side: Option<&serde_json::Value>,
+    (git, live): (&str, &str),
 ) -> Vec<Option<usize>> {
     if object.fields.is_empty() {
         return vec![None; aligned.rows().len()];
     }
-    let index = |side: &Option<serde_json::Value>| -> HashMap<Route, usize> {
+    let index = |side: Option<&serde_json::Value>| -> HashMap<Route, usize> {
         let Some(side) = side else {
             return HashMap::new();
         };
@@ -283,7 +288,7 @@ fn row_fields(
             .filter_map(|(at, f)| Some((f.path.route_in(side)?, at)))
             .collect()
     };
-    let (left, right) = (index(&object.sides.git), index(&object.sides.live));
+    let (left, right) = (index(object.sides.git.as_ref()), index(live_side));
     let (lefts, rights) = (fields_of(git), fields_of(live));
     let find = |line: Option<usize>, fields: &[Route], index: &HashMap<Route, usize>| {
         let mut route = fields.get(line?)?.clone();
@@ -410,8 +415,13 @@ impl Session {
                     diff.reshow(&object);
                 }
                 Action::Noise => {
+                    let field = diff.field();
                     diff.noise = !diff.noise;
-                    diff.reshow(&object);
+                    diff.realign(&object);
+                    let same = |f: &Option<usize>| field.is_some() && *f == field;
+                    if let Some(row) = diff.fields.iter().position(same) {
+                        diff.to_row(row);
+                    }
                     hidden = Some(diff.noise);
                 }
                 Action::Blame => diff.blame = !diff.blame,

@@ -120,6 +120,7 @@ fn drifted(
                 sides: Sides {
                     git: Some(git),
                     live: Some(live),
+                    ..Sides::default()
                 },
             },
             ObjectDrift {
@@ -130,6 +131,7 @@ fn drifted(
                 sides: Sides {
                     git: Some(quiet.clone()),
                     live: Some(quiet),
+                    ..Sides::default()
                 },
             },
         ],

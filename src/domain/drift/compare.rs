@@ -17,6 +17,7 @@ use super::secret::{self, Secrecy};
 use super::walk::{self, Difference};
 use super::{
     AppDrift, FieldDrift, FieldStatus, Hidden, ObjectDrift, ObjectState, Sides, Verdict, noise,
+    readable,
 };
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::fleet::{AppRef, AppState};
@@ -337,7 +338,10 @@ impl<'a> World<'a> {
             ),
         };
         ObjectDrift {
-            sides: Sides { git, live: None },
+            sides: Sides {
+                git,
+                ..Sides::default()
+            },
             ..bare(&desired.id, state, Some(cause))
         }
     }
@@ -425,6 +429,7 @@ impl<'a> World<'a> {
             sides: Sides {
                 git: None,
                 live: shown,
+                live_full: None,
             },
             ..bare(id, state, Some(cause))
         }
@@ -469,7 +474,11 @@ impl<'a> World<'a> {
             );
             let (git, live) = secrecy.mask_sides(Some(git), Some(live_side));
             return ObjectDrift {
-                sides: Sides { git, live },
+                sides: Sides {
+                    git,
+                    live,
+                    live_full: None,
+                },
                 ..unknown(id, cause)
             };
         }
@@ -524,8 +533,9 @@ impl<'a> World<'a> {
         }
         let forces = rules::flux_forces(self.input.app_object, &desired.value, live);
         let cause = foresee::outcome(&judge, &mut fields, &desired.value, live, forces);
+        let read = readable::live(&schema, &git, &live_side, &fields);
         let state = settle(&mut fields, &applied);
-        let (git, live) = secrecy.mask_sides(Some(git.clone()), Some(live_side));
+        let sides = masked(&secrecy, &git, read, live_side);
         ObjectDrift {
             id: id.clone(),
             state,
@@ -534,7 +544,7 @@ impl<'a> World<'a> {
                 None => cause,
             },
             fields,
-            sides: Sides { git, live },
+            sides,
         }
     }
 
@@ -609,6 +619,26 @@ impl<'a> World<'a> {
         let nothing = |value: &Option<Value>| value.as_ref().is_none_or(noise::is_zero);
         (of_argo && nothing(&difference.git) && nothing(&difference.live))
             .then(|| "the controller drops zero values when it writes the object".into())
+    }
+}
+
+/// Returns the sides with secret values masked, `read` being live as a person reads it.
+fn masked(secrecy: &Secrecy<'_>, git: &Value, read: Option<Value>, live: Value) -> Sides {
+    let (git_side, full) = secrecy.mask_sides(Some(git.clone()), Some(live));
+    match read {
+        None => Sides {
+            git: git_side,
+            live: full,
+            live_full: None,
+        },
+        Some(read) => {
+            let (git, live) = secrecy.mask_sides(Some(git.clone()), Some(read));
+            Sides {
+                git,
+                live,
+                live_full: full,
+            }
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod judge;
 mod manager;
 mod noise;
 mod normal;
+mod readable;
 mod rules;
 mod secret;
 mod walk;
@@ -210,8 +211,20 @@ pub struct ObjectDrift {
 pub struct Sides {
     /// What Git says.
     pub git: Option<Value>,
-    /// What live says.
+    /// What live says where a difference is shown; Git's words everywhere else.
     pub live: Option<Value>,
+    /// All that live says, defaults and the machinery's fields included, where that is more.
+    pub live_full: Option<Value>,
+}
+
+impl Sides {
+    /// Returns live's side: as it is read, or all of it.
+    pub fn live(&self, full: bool) -> Option<&Value> {
+        self.live_full
+            .as_ref()
+            .filter(|_| full)
+            .or(self.live.as_ref())
+    }
 }
 
 /// What was left out, counted.

@@ -439,13 +439,13 @@ impl Walk {
 
 /// Names the items of a keyed list by their merge keys; a key that an item leaves out has the schema's default, or,
 /// without a schema, the value that its only possible partner has.
-struct Names<'a> {
+pub(super) struct Names<'a> {
     keys: &'a [String],
     defaults: BTreeMap<&'a str, String>,
 }
 
 impl<'a> Names<'a> {
-    fn new(list: &Node<'_>, keys: &'a [String], want: &[Value], live: &[Value]) -> Self {
+    pub(super) fn new(list: &Node<'_>, keys: &'a [String], want: &[Value], live: &[Value]) -> Self {
         let item = list.item();
         let mut defaults = BTreeMap::new();
         for key in keys {
@@ -471,7 +471,7 @@ impl<'a> Names<'a> {
         Self { keys, defaults }
     }
 
-    fn of(&self, item: &Value) -> Vec<(String, String)> {
+    pub(super) fn of(&self, item: &Value) -> Vec<(String, String)> {
         self.keys
             .iter()
             .map(|key| {

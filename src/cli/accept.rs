@@ -78,33 +78,33 @@ fn shown(backfill: &Backfill) -> String {
         out.push_str(&file_diff(file));
     }
     for accepted in &backfill.plan.accepted {
-        drop(writeln!(
+        let _ = writeln!(
             out,
             "accepted: {} {} at {}",
             accepted.wish.object, accepted.wish.path, accepted.place
-        ));
+        );
     }
     for refused in &backfill.plan.refused {
         let wish = &refused.wish;
-        drop(writeln!(
+        let _ = writeln!(
             out,
             "refused:  {} {}: {}; {}",
             wish.object, wish.path, refused.reason, refused.hint
-        ));
+        );
     }
     for also in &backfill.plan.also_changes {
-        drop(writeln!(
+        let _ = writeln!(
             out,
             "changes too: {} {} {}",
             also.app, also.object, also.path
-        ));
+        );
     }
     let proof = backfill.plan.proof;
-    drop(write!(
+    let _ = write!(
         out,
         "proof: rendered again, {} fields agree with live, {} others moved",
         proof.agree, proof.moved
-    ));
+    );
     out
 }
 
@@ -138,7 +138,7 @@ fn print(args: &AcceptArgs, backfill: &Backfill, committed: Option<&Committed>) 
                     done.branch
                 );
                 for note in &done.notes {
-                    drop(write!(out, "\n{note}"));
+                    let _ = write!(out, "\n{note}");
                 }
                 out
             }

@@ -129,10 +129,10 @@ async fn on(
 fn shown(plan: &Plan) -> String {
     let mut out = format!("{} {}", plan.verb.word(), plan.app);
     for step in &plan.steps {
-        drop(write!(out, "\n  {}", step.words));
+        let _ = write!(out, "\n  {}", step.words);
     }
     for warning in &plan.warnings {
-        drop(write!(out, "\n  warning: {warning}"));
+        let _ = write!(out, "\n  warning: {warning}");
     }
     out
 }

@@ -35,7 +35,7 @@ pub fn confirm(
         format!("{question} Type yes to go on: ")
     };
     let mut out = std::io::stderr().lock();
-    drop(write!(out, "{}", text::clean(&prompt)));
+    let _ = write!(out, "{}", text::clean(&prompt));
     drop(out.flush());
     let mut answer = String::new();
     std::io::stdin()

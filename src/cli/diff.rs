@@ -86,12 +86,12 @@ fn fields(drift: &AppDrift, all: bool) -> String {
         .as_ref()
         .map(|cause| format!(": {cause}"))
         .unwrap_or_default();
-    drop(writeln!(
+    let _ = writeln!(
         out,
         "{} {} {app}{cause}",
         drift.state.sign(),
         drift.state.word()
-    ));
+    );
     for object in &drift.objects {
         let shown: Vec<&FieldDrift> = object
             .fields
@@ -109,24 +109,24 @@ fn fields(drift: &AppDrift, all: bool) -> String {
             .as_ref()
             .map(|cause| format!(": {cause}"))
             .unwrap_or_default();
-        drop(writeln!(
+        let _ = writeln!(
             out,
             "\n{} {}{}",
             object.state.word(),
             object.id,
             text::clean_line(&cause)
-        ));
+        );
         for field in shown {
-            drop(writeln!(out, "  {}", line(field)));
+            let _ = writeln!(out, "  {}", line(field));
         }
     }
     let hidden = &drift.hidden;
     if !all && hidden.ignored + hidden.noise + hidden.foreign > 0 {
-        drop(writeln!(
+        let _ = writeln!(
             out,
             "\nhidden: {} noise, {} ignored by rules, {} of other controllers (--all shows them)",
             hidden.noise, hidden.ignored, hidden.foreign
-        ));
+        );
     }
     out
 }
@@ -155,19 +155,14 @@ fn line(field: &FieldDrift) -> String {
         } else {
             String::new()
         };
-        drop(write!(out, "  ({}{more})", parts.join(", ")));
+        let _ = write!(out, "  ({}{more})", parts.join(", "));
     }
     if let Some(origin) = &field.origin {
-        drop(write!(
-            out,
-            "  {}:{}",
-            text::clean_line(&origin.file),
-            origin.line
-        ));
+        let _ = write!(out, "  {}:{}", text::clean_line(&origin.file), origin.line);
     }
-    drop(write!(out, "  [{}", field.verdict.word()));
+    let _ = write!(out, "  [{}", field.verdict.word());
     for extra in [&field.rule, &field.note].into_iter().flatten() {
-        drop(write!(out, "; {}", text::clean_line(extra)));
+        let _ = write!(out, "; {}", text::clean_line(extra));
     }
     out.push(']');
     out
@@ -202,11 +197,11 @@ fn unified(drift: &AppDrift, all: bool) -> String {
         let (git, live) = sides(object, all);
         let diff = TextDiff::from_lines(&git, &live);
         let (from, to) = (format!("git/{}", object.id), format!("live/{}", object.id));
-        drop(write!(
+        let _ = write!(
             out,
             "{}",
             diff.unified_diff().context_radius(3).header(&from, &to)
-        ));
+        );
     }
     out
 }
@@ -216,12 +211,12 @@ fn side_by_side(drift: &AppDrift, width: usize, all: bool) -> String {
     let mut out = String::new();
     for object in differing(drift) {
         let (git, live) = sides(object, all);
-        drop(writeln!(
+        let _ = writeln!(
             out,
             "{}",
             text::pad(&format!("── {} {} ", object.state.word(), object.id), width).trim_end()
-        ));
-        drop(writeln!(out, "{} │ live", text::pad("git", half)));
+        );
+        let _ = writeln!(out, "{} │ live", text::pad("git", half));
         let (left, right): (Vec<&str>, Vec<&str>) = (git.lines().collect(), live.lines().collect());
         let diff = TextDiff::from_lines(&git, &live);
         for group in diff.grouped_ops(3) {
@@ -242,14 +237,14 @@ fn side_by_side(drift: &AppDrift, width: usize, all: bool) -> String {
                         .unwrap_or("");
                     let sign = if one == other { '│' } else { '┃' };
                     let one = text::pad(&text::clean_line(one), half);
-                    drop(writeln!(
+                    let _ = writeln!(
                         out,
                         "{one} {sign} {}",
                         text::truncate(&text::clean_line(other), half)
-                    ));
+                    );
                 }
             }
-            drop(writeln!(out, "{} ┆", text::pad("", half)));
+            let _ = writeln!(out, "{} ┆", text::pad("", half));
         }
     }
     out

@@ -125,7 +125,7 @@ fn masked(desired: &Desired) -> Value {
 fn origins(objects: &[Desired], mask: bool) -> String {
     let mut out = String::new();
     for desired in objects {
-        drop(writeln!(out, "{}", desired.id));
+        let _ = writeln!(out, "{}", desired.id);
         let value = if mask {
             masked(desired)
         } else {
@@ -139,7 +139,7 @@ fn origins(objects: &[Desired], mask: bool) -> String {
                 continue;
             };
             let shown = text::truncate(&leaf.to_string(), 60).into_owned();
-            drop(writeln!(
+            let _ = writeln!(
                 out,
                 "  {route} = {}  {}:{} #{} {}",
                 text::clean_line(&shown),
@@ -147,7 +147,7 @@ fn origins(objects: &[Desired], mask: bool) -> String {
                 origin.line,
                 origin.document,
                 origin.step.word()
-            ));
+            );
         }
     }
     out

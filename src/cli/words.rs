@@ -9,7 +9,7 @@ use crate::domain::text;
 pub fn result(words: &str) {
     let mut out = std::io::stdout().lock();
     let ended = if words.ends_with('\n') { "" } else { "\n" };
-    drop(write!(out, "{}{ended}", text::clean(words)));
+    let _ = write!(out, "{}{ended}", text::clean(words));
 }
 
 /// Prints bytes as they are: a rendering is a file for other programs.
@@ -19,7 +19,7 @@ pub fn raw(bytes: &[u8]) {
 
 /// Says something to a person.
 pub fn say(words: &str) {
-    drop(writeln!(std::io::stderr().lock(), "{}", text::clean(words)));
+    let _ = writeln!(std::io::stderr().lock(), "{}", text::clean(words));
 }
 
 /// Says what went wrong: the sentence, with `--verbose` the causes below, and the next step.

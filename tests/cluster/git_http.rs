@@ -3,21 +3,21 @@
 //! It knows what real clients send: `Content-Length` and chunked bodies, gzip passed on to the backend as it came.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
 /// A running Git server; its repositories lie in one folder.
-pub struct GitServer {
+pub(crate) struct GitServer {
     root: PathBuf,
     port: u16,
 }
 
 impl GitServer {
     /// Serves the bare repositories below `root` until the process ends.
-    pub fn start(root: PathBuf) -> Self {
+    pub(crate) fn start(root: PathBuf) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let served = root.clone();
@@ -31,12 +31,12 @@ impl GitServer {
     }
 
     /// Returns the URL of a repository.
-    pub fn url(&self, name: &str) -> String {
+    pub(crate) fn url(&self, name: &str) -> String {
         format!("http://127.0.0.1:{}/{name}.git", self.port)
     }
 
     /// Makes a bare repository whose first commit on `main` is `files`; pushes over http are allowed.
-    pub fn create(&self, name: &str, files: &[(&str, &str)]) {
+    pub(crate) fn create(&self, name: &str, files: &[(&str, &str)]) {
         let bare = self.bare(name);
         git(
             &self.root,
@@ -47,12 +47,12 @@ impl GitServer {
     }
 
     /// Returns the folder of the bare repository.
-    pub fn bare(&self, name: &str) -> PathBuf {
+    pub(crate) fn bare(&self, name: &str) -> PathBuf {
         self.root.join(format!("{name}.git"))
     }
 
     /// Writes `files` as one commit on `main`.
-    pub fn commit(&self, name: &str, subject: &str, files: &[(&str, &str)]) {
+    pub(crate) fn commit(&self, name: &str, subject: &str, files: &[(&str, &str)]) {
         let work = tempfile::tempdir().unwrap();
         let folder = work.path().join("w");
         git(
@@ -75,7 +75,7 @@ impl GitServer {
     }
 
     /// Merges `branch` into `main` on the server, as a person would after review.
-    pub fn merge(&self, name: &str, branch: &str) {
+    pub(crate) fn merge(&self, name: &str, branch: &str) {
         let work = tempfile::tempdir().unwrap();
         let folder = work.path().join("w");
         git(
@@ -96,7 +96,7 @@ impl GitServer {
 }
 
 /// Runs git with a fixed identity and no configuration of this machine; returns what it printed.
-pub fn git(folder: &Path, args: &[&str]) -> String {
+pub(crate) fn git(folder: &Path, args: &[&str]) -> String {
     let out = Command::new("git")
         .args(args)
         .current_dir(folder)
@@ -235,7 +235,7 @@ fn run_backend(request: &Request, root: &Path) -> Vec<u8> {
     for line in head.lines() {
         match line.split_once(':') {
             Some((name, value)) if name.eq_ignore_ascii_case("status") => {
-                value.trim().clone_into(&mut status)
+                value.trim().clone_into(&mut status);
             }
             _ => {
                 headers.push_str(line);

@@ -17,7 +17,7 @@ const ADMIN: &str = "admin-token";
 const NOBODY: &str = "nobody-token";
 
 /// Servers that run until this value is dropped.
-pub struct World {
+pub(crate) struct World {
     /// Everything that is written lies here.
     pub dir: tempfile::TempDir,
     /// The folder of built servers and tools.
@@ -29,7 +29,7 @@ pub struct World {
 }
 
 /// Returns the folder of built tools, or `None` with a word to stderr where the suite is to be skipped.
-pub fn tools() -> Option<PathBuf> {
+pub(crate) fn tools() -> Option<PathBuf> {
     match std::env::var_os("GITOPS_TUI_WORLD") {
         Some(bin) if Path::new(&bin).join("kube-apiserver").exists() => Some(PathBuf::from(bin)),
         Some(bin) => panic!(
@@ -54,7 +54,7 @@ fn free_port() -> u16 {
 }
 
 /// Waits until `ready` gives something; panics with `what` after `seconds`.
-pub fn wait_for<T>(what: &str, seconds: u64, mut ready: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait_for<T>(what: &str, seconds: u64, mut ready: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(seconds);
     loop {
         if let Some(value) = ready() {
@@ -67,7 +67,7 @@ pub fn wait_for<T>(what: &str, seconds: u64, mut ready: impl FnMut() -> Option<T
 
 impl World {
     /// Starts etcd, the API server and the controller manager.
-    pub fn start(bin: PathBuf) -> Self {
+    pub(crate) fn start(bin: PathBuf) -> Self {
         let dir = tempfile::Builder::new()
             .prefix("gitops-tui-world")
             .tempdir()
@@ -156,7 +156,7 @@ impl World {
     }
 
     /// Starts Flux's two controllers with their custom resources.
-    pub fn start_flux(&mut self) {
+    pub(crate) fn start_flux(&mut self) {
         self.apply_crds(&["source-controller", "kustomize-controller"]);
         self.kubectl_ok(&["create", "namespace", "flux-system"]);
         let kubeconfig = self.kubeconfig();
@@ -196,7 +196,7 @@ impl World {
     }
 
     /// Starts Argo CD's repo server and application controller with what they need in the cluster.
-    pub fn start_argo(&mut self) {
+    pub(crate) fn start_argo(&mut self) {
         self.apply_crds(&["argocd"]);
         self.kubectl_ok(&["create", "namespace", "argocd"]);
         self.write_kubeconfig("argocd");
@@ -279,7 +279,7 @@ impl World {
     }
 
     /// Returns the kubeconfig: contexts `real` (admin), `nobody` (no rights) and `dead` (a closed port).
-    pub fn kubeconfig(&self) -> PathBuf {
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.path("kubeconfig")
     }
 
@@ -332,7 +332,7 @@ contexts:
     }
 
     fn ready(&mut self, name: &str, mut check: impl FnMut(&Self) -> Option<()>) {
-        let end = Instant::now() + Duration::from_secs(120);
+        let end = Instant::now() + Duration::from_mins(2);
         while check(self).is_none() {
             let ended = self.children.iter_mut().any(|(n, child)| {
                 n == name && child.try_wait().is_ok_and(|status| status.is_some())
@@ -347,7 +347,7 @@ contexts:
     }
 
     /// Returns the last lines of a server's log.
-    pub fn log(&self, name: &str) -> String {
+    pub(crate) fn log(&self, name: &str) -> String {
         let text = fs::read_to_string(self.path(&format!("{name}.log"))).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(30)..].join("\n")
@@ -378,7 +378,7 @@ contexts:
     }
 
     /// Runs kubectl as the admin.
-    pub fn kubectl(&self, args: &[&str]) -> Output {
+    pub(crate) fn kubectl(&self, args: &[&str]) -> Output {
         Command::new(self.bin.join("kubectl"))
             .arg("--kubeconfig")
             .arg(self.kubeconfig())
@@ -389,7 +389,7 @@ contexts:
     }
 
     /// Runs kubectl and returns what it printed; panics where it failed.
-    pub fn kubectl_ok(&self, args: &[&str]) -> String {
+    pub(crate) fn kubectl_ok(&self, args: &[&str]) -> String {
         let out = self.kubectl(args);
         assert!(
             out.status.success(),
@@ -400,20 +400,20 @@ contexts:
     }
 
     /// Applies a manifest as the admin.
-    pub fn apply(&self, manifest: &str) {
+    pub(crate) fn apply(&self, manifest: &str) {
         let file = self.path("apply.yaml");
         fs::write(&file, manifest).unwrap();
         self.kubectl_ok(&["apply", "-f", file.to_str().unwrap()]);
     }
 
     /// Reads one object as JSON.
-    pub fn get(&self, kind: &str, namespace: &str, name: &str) -> serde_json::Value {
+    pub(crate) fn get(&self, kind: &str, namespace: &str, name: &str) -> serde_json::Value {
         serde_json::from_str(&self.kubectl_ok(&["get", kind, "-n", namespace, name, "-o", "json"]))
             .unwrap()
     }
 
     /// Runs the built program on this world and returns what it said.
-    pub fn run(&self, args: &[&str]) -> Said {
+    pub(crate) fn run(&self, args: &[&str]) -> Said {
         let out = Command::new(env!("CARGO_BIN_EXE_gitops-tui"))
             .args(args)
             .env_clear()
@@ -439,7 +439,7 @@ contexts:
 
 /// What the program said.
 #[derive(Debug)]
-pub struct Said {
+pub(crate) struct Said {
     words: String,
     /// Its exit code.
     pub code: i32,
@@ -452,7 +452,7 @@ pub struct Said {
 impl Said {
     /// Panics with everything that was said where the exit code is another.
     #[track_caller]
-    pub fn exits(self, code: i32) -> Self {
+    pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!(
             self.code, code,
             "{} exited {} instead of {code}\n--- stdout\n{}\n--- stderr\n{}",
@@ -463,7 +463,7 @@ impl Said {
 
     /// Returns the result as JSON.
     #[track_caller]
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
             panic!("{}: {error}\n{}\n{}", self.words, self.stdout, self.stderr)
         })

@@ -10,10 +10,9 @@ use ratatui::Frame;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::clock;
+use super::{clock, input};
 use crate::domain::fault::Fault;
-use crate::session::key::{Key, Press};
-use crate::session::{Effect, Message, Mouse, Session};
+use crate::session::{Effect, Message, Session};
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
@@ -66,7 +65,7 @@ pub async fn run<S: Surface>(
             event = events.next() => match event {
                 Some(Ok(event)) => {
                     next = Instant::now();
-                    read(event).into_iter().collect()
+                    input::message(event).into_iter().collect()
                 }
                 Some(Err(_)) | None => vec![Message::Stop],
             },
@@ -103,49 +102,4 @@ pub async fn run<S: Surface>(
 fn is_quiet(session: &Session, message: &Message) -> bool {
     matches!(message, Message::Tick(now)
         if !session.is_moving() && now.as_second() / 10 == session.now.as_second() / 10)
-}
-
-/// Turns what the terminal sends into a message; what means nothing to us is dropped.
-fn read(event: Event) -> Option<Message> {
-    Some(match event {
-        Event::Key(key) if key.kind != KeyEventKind::Release => Message::Key(Key {
-            press: press(key.code)?,
-            ctrl: key.modifiers.contains(KeyModifiers::CONTROL),
-            alt: key.modifiers.contains(KeyModifiers::ALT),
-        }),
-        Event::Paste(text) => Message::Paste(text),
-        Event::Resize(width, height) => Message::Resize { width, height },
-        Event::Mouse(mouse) => Message::Mouse(match mouse.kind {
-            MouseEventKind::Down(MouseButton::Left) => Mouse::Click {
-                column: mouse.column,
-                row: mouse.row,
-            },
-            MouseEventKind::ScrollUp => Mouse::Wheel(-3),
-            MouseEventKind::ScrollDown => Mouse::Wheel(3),
-            _ => return None,
-        }),
-        _ => return None,
-    })
-}
-
-fn press(code: KeyCode) -> Option<Press> {
-    Some(match code {
-        KeyCode::Char(c) => Press::Char(c),
-        KeyCode::Enter => Press::Enter,
-        KeyCode::Esc => Press::Esc,
-        KeyCode::Tab => Press::Tab,
-        KeyCode::BackTab => Press::BackTab,
-        KeyCode::Backspace => Press::Backspace,
-        KeyCode::Delete => Press::Delete,
-        KeyCode::Up => Press::Up,
-        KeyCode::Down => Press::Down,
-        KeyCode::Left => Press::Left,
-        KeyCode::Right => Press::Right,
-        KeyCode::Home => Press::Home,
-        KeyCode::End => Press::End,
-        KeyCode::PageUp => Press::PageUp,
-        KeyCode::PageDown => Press::PageDown,
-        KeyCode::F(n) => Press::F(n),
-        _ => return None,
-    })
 }

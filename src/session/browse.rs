@@ -56,7 +56,7 @@ impl Session {
             );
             return;
         }
-        let half = (usize::from(self.layout().list) / 2).max(1) as isize;
+        let half = (usize::from(self.layout().list) / 2).max(1).cast_signed();
         match action {
             Action::Down => self.move_by(1),
             Action::Up => self.move_by(-1),
@@ -65,9 +65,8 @@ impl Session {
             Action::Top => self.move_by(isize::MIN + 1),
             Action::Bottom => self.move_by(isize::MAX),
             Action::Open | Action::Diff => self.open(action),
-            Action::Back => self.back(),
             Action::BackOrQuit if self.screens.len() == 1 => self.sheets.push(Sheet::Quit),
-            Action::BackOrQuit => self.back(),
+            Action::Back | Action::BackOrQuit => self.back(),
             Action::Quit => self.effects.push(Effect::Quit),
             Action::Redraw => self.effects.push(Effect::Redraw),
             Action::Suspend => self.effects.push(Effect::Suspend),
@@ -87,7 +86,7 @@ impl Session {
                 );
             }
             Action::Mark | Action::MarkAll if !matches!(self.screen(), Screen::Diff(_)) => {
-                self.mark(action)
+                self.mark(action);
             }
             Action::SortState => self.sort(SortKey::State),
             Action::SortName => self.sort(SortKey::Name),

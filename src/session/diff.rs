@@ -79,7 +79,7 @@ impl DiffScreen {
             .filter(|at| self.noise || object.fields.get(*at).is_some_and(is_shown))
             .collect();
         if let Some(row) = row {
-            self.to_row(row);
+            self.go_row(row);
         }
     }
 
@@ -113,7 +113,7 @@ impl DiffScreen {
     }
 
     /// Puts the cursor on a row, or on the fold that holds it.
-    fn to_row(&mut self, row: usize) {
+    fn go_row(&mut self, row: usize) {
         let at = match self.view {
             View::SideBySide => self.shown.iter().rposition(|s| s.row() <= row),
             View::Unified => self.unified.iter().position(|l| l.row() >= row),
@@ -133,7 +133,7 @@ impl DiffScreen {
         self.column = 0;
         if let Some(hunk) = self.aligned.hunks().first() {
             let row = hunk.start;
-            self.to_row(row);
+            self.go_row(row);
             self.reveal(row);
         }
     }
@@ -157,7 +157,7 @@ impl DiffScreen {
         }
     }
 
-    fn to_hunk(&mut self, forward: bool) {
+    fn go_hunk(&mut self, forward: bool) {
         if self.view == View::Fields {
             let count = self.count();
             return self.list.by(if forward { 1 } else { -1 }, count);
@@ -169,13 +169,13 @@ impl DiffScreen {
             self.aligned.previous_hunk(row)
         };
         if let Some(row) = found {
-            self.to_row(row);
+            self.go_row(row);
             self.reveal(row);
         }
     }
 
     /// Goes to the next line that holds the searched text, around the end.
-    fn to_match(&mut self, forward: bool) {
+    fn go_match(&mut self, forward: bool) {
         let needle = self.search.to_lowercase();
         let rows = self.aligned.rows();
         let (Some(from), false) = (self.row(), rows.is_empty()) else {
@@ -204,7 +204,7 @@ impl DiffScreen {
                 self.shown = fold(&self.aligned, self.context);
                 self.unified = unified(&self.aligned, &self.shown);
             }
-            self.to_row(row);
+            self.go_row(row);
         }
     }
 
@@ -318,7 +318,7 @@ impl Session {
         if let Some(row) =
             field.and_then(|field| screen.fields.iter().position(|f| *f == Some(field)))
         {
-            screen.to_row(row);
+            screen.go_row(row);
         }
         self.screens.push(Screen::Diff(Box::new(screen)));
     }
@@ -370,7 +370,7 @@ impl Session {
         if let Some(Screen::Diff(diff)) = self.screen_mut() {
             text.clone_into(&mut diff.search);
             if !text.is_empty() {
-                diff.to_match(true);
+                diff.go_match(true);
             }
         }
     }
@@ -391,9 +391,9 @@ impl Session {
         if let Some(Screen::Diff(diff)) = self.screens.last_mut() {
             match action {
                 Action::Next | Action::Previous if diff.search.is_empty() => {
-                    diff.to_hunk(action == Action::Next)
+                    diff.go_hunk(action == Action::Next);
                 }
-                Action::Next | Action::Previous => diff.to_match(action == Action::Next),
+                Action::Next | Action::Previous => diff.go_match(action == Action::Next),
                 Action::View => {
                     let row = diff.row();
                     diff.view = match diff.view {
@@ -403,7 +403,7 @@ impl Session {
                     };
                     diff.list = List::default();
                     if let Some(row) = row {
-                        diff.to_row(row);
+                        diff.go_row(row);
                     }
                 }
                 Action::MoreContext => {

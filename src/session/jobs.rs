@@ -31,7 +31,7 @@ impl Session {
                     self.running.insert(app, words);
                 }
             }
-            Message::Done { ticket, result } => self.done(ticket, result),
+            Message::Done { ticket, result } => self.done(ticket, &result),
             Message::Proposed { ticket, result } if self.is_newest(&ticket) => {
                 self.planning = None;
                 let app = self.app_at().cloned();
@@ -52,7 +52,7 @@ impl Session {
                 }
             }
             Message::Committed { ticket, result } if self.is_newest(&ticket) => {
-                self.committed(result)
+                self.committed(&result);
             }
             _ => {}
         }
@@ -148,7 +148,7 @@ impl Session {
         };
         self.fleet.set_drift(app, summary, self.now);
         let compared = Compared {
-            result: result.map(|drift| Arc::from(drift)),
+            result: result.map(Arc::from),
             at: self.now,
         };
         self.compared.insert(app.clone(), compared);
@@ -202,14 +202,14 @@ impl Session {
             .push(Sheet::Confirm(Confirm::new(plans, faults, guarded.pop())));
     }
 
-    fn done(&mut self, ticket: Ticket, result: Result<String, Fault>) {
+    fn done(&mut self, ticket: Ticket, result: &Result<String, Fault>) {
         if !self.is_newest(&ticket) {
             return;
         }
         let Slot::Act(app) = ticket.slot else { return };
         self.running.remove(&app);
-        let verb = result_word(&result);
-        let words = match &result {
+        let verb = result_word(result);
+        let words = match result {
             Ok(words) => {
                 self.tell(Tone::Good, format!("{app}: {words}"));
                 words.clone()
@@ -223,7 +223,7 @@ impl Session {
         self.compare(&app, true);
     }
 
-    fn committed(&mut self, result: Result<super::Committed, Fault>) {
+    fn committed(&mut self, result: &Result<super::Committed, Fault>) {
         let at = self
             .sheets
             .iter()
@@ -232,7 +232,7 @@ impl Session {
             Some(Sheet::Accept(review)) => Some(review.app),
             _ => None,
         };
-        let words = match &result {
+        let words = match result {
             Ok(done) => {
                 let pushed = match &done.pushed {
                     Some(place) => format!(", pushed to {place}"),
@@ -258,7 +258,7 @@ impl Session {
             {
                 diff.marked.clear();
             }
-            self.record(&app, "accept", result_word(&result), words);
+            self.record(&app, "accept", result_word(result), words);
         }
     }
 

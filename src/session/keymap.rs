@@ -40,7 +40,7 @@ impl Keymap {
         faults.extend(stream.problems.iter().map(|problem| {
             Fault::new(FaultKind::Config, problem.message.clone()).at(file, problem.line)
         }));
-        let Some(root) = stream.document(0).and_then(|d| d.root()) else {
+        let Some(root) = stream.document(0).and_then(yaml::Document::root) else {
             return (map, faults);
         };
         for line in root.entries() {

@@ -58,7 +58,7 @@ impl Session {
                 }
             }
             Some(Sheet::Confirm(confirm)) if confirm.guard.is_some() => {
-                confirm.typed.push_str(&line)
+                confirm.typed.push_str(&line);
             }
             Some(Sheet::Palette(_)) => {
                 if let Some(Sheet::Palette(mut palette)) = self.sheets.pop() {

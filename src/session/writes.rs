@@ -150,9 +150,12 @@ impl Session {
                 drift
                     .objects
                     .iter()
-                    .filter(|o| match screen.marked.is_empty() {
-                        true => under == Some(&o.id),
-                        false => screen.marked.contains(&o.id),
+                    .filter(|o| {
+                        if screen.marked.is_empty() {
+                            under == Some(&o.id)
+                        } else {
+                            screen.marked.contains(&o.id)
+                        }
                     })
                     .map(|o| (o, None))
                     .collect()

@@ -136,7 +136,7 @@ impl Theme {
         let mut theme = Self::default();
         let mut faults = vec![];
         let stream = yaml::parse(text.as_bytes());
-        let Some(root) = stream.document(0).and_then(|d| d.root()) else {
+        let Some(root) = stream.document(0).and_then(yaml::Document::root) else {
             return (theme, faults);
         };
         for entry in root.entries() {
@@ -155,8 +155,8 @@ impl Theme {
                     part.value.text().unwrap_or_default(),
                 );
                 let known = match key {
-                    "fg" => color(value, depth).map(|c| style.fg = c).is_some(),
-                    "bg" => color(value, depth).map(|c| style.bg = c).is_some(),
+                    "fg" => color(value, depth, &mut style.fg),
+                    "bg" => color(value, depth, &mut style.bg),
                     _ => modifier(key)
                         .map(|m| style = style.add_modifier(m))
                         .is_some(),
@@ -193,17 +193,19 @@ fn modifier(name: &str) -> Option<Modifier> {
     })
 }
 
-/// Reads a colour and brings it down to the depth; the inner `None` is "no colour".
-fn color(text: &str, depth: Depth) -> Option<Option<Color>> {
-    let color: Color = text.parse().ok()?;
-    Some(match (depth, color) {
+/// Reads a colour into `into`, brought down to the depth; tells whether it is one. What the depth has not is left out.
+fn color(text: &str, depth: Depth, into: &mut Option<Color>) -> bool {
+    let Ok(color) = text.parse::<Color>() else {
+        return false;
+    };
+    *into = match (depth, color) {
         (Depth::None, _) => None,
-        (Depth::True, c) => Some(c),
         (Depth::Indexed, Color::Rgb(r, g, b)) => Some(Color::Indexed(cube(r, g, b))),
         (Depth::Sixteen, Color::Rgb(r, g, b)) => Some(nearest(r, g, b)),
         (Depth::Sixteen, Color::Indexed(n)) if n > 15 => None,
         (_, c) => Some(c),
-    })
+    };
+    true
 }
 
 /// The nearest of the 6×6×6 cube, or of the greys.

@@ -62,18 +62,15 @@ pub(super) fn drift(session: &Session, screen: &DriftScreen, area: Rect, panel: 
             &found.map_or(String::new(), |o| o.id.to_string()),
             object,
         );
-        match found.and_then(|o| o.fields.get(row.field?)) {
-            Some(field) => {
-                column(out, Role::YamlKey, &field.path.to_string(), path);
-                say(out, Role::Drift, field.verdict.word());
-                if let Some(owner) = field.owners.first() {
-                    say(out, Role::Dim, &format!(" by {}", owner.manager));
-                }
+        if let Some(field) = found.and_then(|o| o.fields.get(row.field?)) {
+            column(out, Role::YamlKey, &field.path.to_string(), path);
+            say(out, Role::Drift, field.verdict.word());
+            if let Some(owner) = field.owners.first() {
+                say(out, Role::Dim, &format!(" by {}", owner.manager));
             }
-            None => {
-                column(out, Role::Dim, "(the whole object)", path);
-                say(out, Role::Drift, found.map_or("", |o| o.state.word()));
-            }
+        } else {
+            column(out, Role::Dim, "(the whole object)", path);
+            say(out, Role::Drift, found.map_or("", |o| o.state.word()));
         }
     });
     parts.columns = titles(&[

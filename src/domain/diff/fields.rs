@@ -1,6 +1,6 @@
 //! From a line of emitted YAML back to the field that it shows.
 
-use crate::domain::yaml::{Kind, Node, Route, RouteStep, parse};
+use crate::domain::yaml::{Document, Kind, Node, Route, RouteStep, parse};
 
 /// Deeper than this no line is told apart from its parent: what is nested deeper is one field.
 const DEEPEST: usize = 200;
@@ -14,7 +14,7 @@ pub fn fields_of(text: &str) -> Vec<Field> {
     let lines = text.lines().count();
     let mut fields: Vec<Option<Field>> = vec![None; lines];
     let stream = parse(text.as_bytes());
-    if let Some(root) = stream.document(0).and_then(|d| d.root()) {
+    if let Some(root) = stream.document(0).and_then(Document::root) {
         visit(root, &Route::root(), &mut fields);
     }
     let mut last = Route::root();
@@ -51,7 +51,7 @@ fn visit(node: Node<'_>, route: &Route, fields: &mut [Option<Field>]) {
                 visit(item, &way, fields);
             }
         }
-        _ => {}
+        Kind::Scalar { .. } => {}
     }
 }
 

@@ -33,8 +33,10 @@ impl Session {
             }
             Message::Done { ticket, result } => self.done(ticket, &result),
             Message::Proposed { ticket, result } if self.is_newest(&ticket) => {
-                self.planning = None;
-                let app = self.app_at().cloned();
+                let app = self
+                    .planning
+                    .take_if(|p| p.ticket == ticket)
+                    .and_then(|p| p.app);
                 match (result, app) {
                     (Ok(proposal), Some(app)) => self.sheets.push(Sheet::Accept(Review {
                         app,

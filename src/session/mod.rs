@@ -108,6 +108,8 @@ impl Compared {
 #[derive(Debug, Clone, PartialEq)]
 struct Planning {
     ticket: Ticket,
+    /// The app that a backfill is for: the cursor may have moved on when its plan comes back.
+    app: Option<AppRef>,
     waiting: usize,
     plans: Vec<operate::Plan>,
     faults: Vec<Fault>,

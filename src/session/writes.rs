@@ -78,6 +78,7 @@ impl Session {
         let ticket = self.ticket(Slot::Plan);
         self.planning = Some(Planning {
             ticket: ticket.clone(),
+            app: None,
             waiting: apps.len(),
             plans: vec![],
             faults: vec![],
@@ -128,6 +129,7 @@ impl Session {
         let ticket = self.ticket(Slot::Accept);
         self.planning = Some(Planning {
             ticket: ticket.clone(),
+            app: Some(app.clone()),
             waiting: 1,
             plans: vec![],
             faults: vec![],

@@ -473,6 +473,32 @@ fn a_guarded_context_asks_for_its_name() {
 }
 
 #[test]
+fn a_backfill_stays_with_the_app_it_was_planned_for() {
+    use gitops_tui::domain::backfill::Plan;
+    use gitops_tui::session::Proposal;
+    use gitops_tui::session::sheet::Sheet;
+    let mut session = demo();
+    let effects = play(&mut session, "/checkout<enter><enter>a");
+    let Some(Effect::PlanAccept { ticket, app, .. }) = effects.into_iter().next_back() else {
+        panic!("no plan")
+    };
+    // the engineer goes on to another app while the plan is worked out
+    play(&mut session, "<esc><esc>gjj");
+    assert_ne!(session.app_at(), Some(&app));
+    let proposal = Proposal {
+        plan: Plan::default(),
+        branch: "b".into(),
+        message: "m".into(),
+        repository: "r".into(),
+    };
+    session.update(Message::Proposed {
+        ticket,
+        result: Ok(Box::new(proposal)),
+    });
+    assert!(matches!(session.sheets.last(), Some(Sheet::Accept(review)) if review.app == app));
+}
+
+#[test]
 fn an_older_answer_is_dropped() {
     let mut session = demo();
     let first = play(&mut session, "/cart<enter><f5>");

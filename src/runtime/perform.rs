@@ -4,7 +4,6 @@
 //! A task that panics answers with a fault.
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Semaphore, mpsc};

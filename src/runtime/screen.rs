@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind};
+use crossterm::event::Event;
 use futures::{Stream, StreamExt as _};
 use ratatui::Frame;
 use tokio::sync::mpsc;

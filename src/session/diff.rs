@@ -420,7 +420,7 @@ impl Session {
                     diff.realign(&object);
                     let same = |f: &Option<usize>| field.is_some() && *f == field;
                     if let Some(row) = diff.fields.iter().position(same) {
-                        diff.to_row(row);
+                        diff.go_row(row);
                     }
                     hidden = Some(diff.noise);
                 }

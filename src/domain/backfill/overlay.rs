@@ -191,7 +191,7 @@ impl Layer {
             .iter()
             .any(|step| matches!(step, PathStep::Item(_)));
         if !granular
-            || (has_lists && !crate::domain::object::schema::is_built_in(&desired.id.api_version))
+            || (has_lists && !crate::domain::object::types::is_built_in(&desired.id.api_version))
         {
             return None;
         }

@@ -5,7 +5,6 @@ pub mod managed_fields;
 pub mod origin;
 pub mod path;
 pub mod quantity;
-pub mod schema;
 pub mod types;
 
 pub use id::ObjectId;

@@ -91,6 +91,21 @@ enum Place<'s> {
     Undeclared,
 }
 
+/// Tells whether a group is served by kube-apiserver itself.
+pub fn is_built_in(api_version: &str) -> bool {
+    let Some((group, _)) = api_version.split_once('/') else {
+        return true;
+    };
+    matches!(
+        group,
+        "apps" | "batch" | "autoscaling" | "policy" | "extensions"
+    ) || (group.ends_with(".k8s.io")
+        && TABLE
+            .kinds
+            .keys()
+            .any(|(version, _)| version.split('/').next() == Some(group)))
+}
+
 impl KindSchema {
     /// Returns the built-in table's schema; for kinds that it does not have, a schema that knows nothing.
     pub fn builtin(api_version: &str, kind: &str) -> Self {
@@ -693,6 +708,19 @@ mod tests {
             at(&schema, "spec.template.spec").holds(),
             Holds::Struct("core/v1.PodSpec")
         );
+    }
+
+    #[test]
+    fn knows_the_groups_of_the_server() {
+        for (version, expect) in [
+            ("v1", true),
+            ("apps/v1beta1", true),
+            ("networking.k8s.io/v1", true),
+            ("gateway.networking.k8s.io/v1", false),
+            ("lab.example.test/v1", false),
+        ] {
+            assert_eq!(is_built_in(version), expect, "{version}");
+        }
     }
 
     #[test]

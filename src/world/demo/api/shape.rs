@@ -1,6 +1,6 @@
 //! How the server takes a list or map apart: which items have keys, which lists and maps are one value.
 //!
-//! The built-in kinds' rules are the server's own, kept in [`crate::domain::object::schema`]. Flux's and Argo CD's
+//! The built-in kinds' rules are the server's own, kept in [`crate::domain::object::types`]. Flux's and Argo CD's
 //! definitions mark none of the lists that the demo uses, so theirs are atomic.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use super::kinds::{KINDS, Kind};
-use crate::domain::object::schema::{Merge, Schema};
+use crate::domain::object::types::{KindSchema, ListType, Node};
 
 /// The shape of a list or map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,26 +25,42 @@ pub(super) enum Shape {
 }
 
 /// Returns a served kind's schema.
-fn schema(kind: &Kind) -> &'static Schema {
-    static SCHEMAS: OnceLock<HashMap<(&str, &str), Schema>> = OnceLock::new();
-    static NONE: OnceLock<Schema> = OnceLock::new();
+fn schema(kind: &Kind) -> &'static KindSchema {
+    static SCHEMAS: OnceLock<HashMap<(&str, &str), KindSchema>> = OnceLock::new();
+    static NONE: OnceLock<KindSchema> = OnceLock::new();
     SCHEMAS
         .get_or_init(|| {
-            let of = |k: &'static Kind| ((k.group, k.kind), Schema::of(&k.api_version(), k.kind));
+            let of = |k: &'static Kind| {
+                let schema = KindSchema::builtin(&k.api_version(), k.kind);
+                ((k.group, k.kind), schema)
+            };
             KINDS.iter().map(of).collect()
         })
         .get(&(kind.group, kind.kind))
-        .unwrap_or_else(|| NONE.get_or_init(Schema::default))
+        .unwrap_or_else(|| NONE.get_or_init(|| KindSchema::builtin("", "")))
+}
+
+/// Returns the place in a kind's schema that `path` names (`spec.template.spec.containers[]`).
+fn node(kind: &Kind, path: &str) -> Node<'static> {
+    let mut node = schema(kind).root();
+    for step in path.split('.').filter(|step| !step.is_empty()) {
+        let key = step.trim_end_matches("[]");
+        node = node.field(key);
+        for _ in 0..(step.len() - key.len()) / 2 {
+            node = node.item();
+        }
+    }
+    node
 }
 
 /// Returns the shape of the list or map at `path` (`spec.template.spec.containers[]`).
 pub(super) fn shape(kind: &Kind, path: &str, value: &Value) -> Shape {
-    match schema(kind).merge(path) {
-        Some(Merge::Keyed(keys)) => Shape::Keyed(keys),
-        Some(Merge::Set) => Shape::Set,
-        Some(Merge::Atomic) => Shape::Atomic,
-        None if value.is_array() => Shape::Atomic,
-        Some(Merge::Granular) | None => Shape::Granular,
+    let node = node(kind, path);
+    match node.list() {
+        ListType::Map(keys) => Shape::Keyed(keys),
+        ListType::Set => Shape::Set,
+        ListType::Atomic if value.is_array() || node.atomic() => Shape::Atomic,
+        ListType::Atomic => Shape::Granular,
     }
 }
 

@@ -10,7 +10,7 @@ use super::documents::{self, emit};
 use super::env::Env;
 use super::exit::Exit;
 use super::{setup, words};
-use crate::domain::drift::{AppDrift, FieldDrift, FieldStatus, ObjectDrift, ObjectState, Verdict};
+use crate::domain::drift::{AppDrift, ObjectDrift, ObjectState, is_hidden, report};
 use crate::domain::fault::Fault;
 use crate::domain::fleet::Target;
 use crate::domain::text;
@@ -41,7 +41,7 @@ pub async fn run(global: &Global, env: &Env, args: &DiffArgs) -> Result<Exit, Fa
             documents::diff(&drift, revision.as_deref())
         )),
         DiffForm::Yaml => words::result(&emit(&documents::diff(&drift, revision.as_deref()))),
-        DiffForm::Fields | DiffForm::Table => words::result(&fields(&drift, args.all)),
+        DiffForm::Fields | DiffForm::Table => words::result(&report(&drift, args.all, &age_of)),
         DiffForm::Unified => words::result(&unified(&drift, args.all)),
         DiffForm::SideBySide => words::result(&side_by_side(&drift, width(env), args.all)),
     }
@@ -67,105 +67,6 @@ fn width(env: &Env) -> usize {
         .and_then(|c| c.parse().ok())
         .unwrap_or(160)
         .clamp(40, 400)
-}
-
-fn is_hidden(field: &FieldDrift) -> bool {
-    matches!(field.verdict, Verdict::Noise | Verdict::Ignored)
-        || field.status == FieldStatus::ExtraForeign
-}
-
-/// One line a field: `STATUS PATH git → live  (manager, operation, age) origin`.
-fn fields(drift: &AppDrift, all: bool) -> String {
-    let mut out = String::new();
-    let app = drift
-        .app
-        .as_ref()
-        .map_or_else(|| "offline".to_owned(), ToString::to_string);
-    let cause = drift
-        .cause
-        .as_ref()
-        .map(|cause| format!(": {cause}"))
-        .unwrap_or_default();
-    let _ = writeln!(
-        out,
-        "{} {} {app}{cause}",
-        drift.state.sign(),
-        drift.state.word()
-    );
-    for object in &drift.objects {
-        let shown: Vec<&FieldDrift> = object
-            .fields
-            .iter()
-            .filter(|f| all || !is_hidden(f))
-            .collect();
-        if shown.is_empty() && matches!(object.state, ObjectState::InSync) {
-            continue;
-        }
-        if shown.is_empty() && object.state == ObjectState::Ignored && !all {
-            continue;
-        }
-        let cause = object
-            .cause
-            .as_ref()
-            .map(|cause| format!(": {cause}"))
-            .unwrap_or_default();
-        let _ = writeln!(
-            out,
-            "\n{} {}{}",
-            object.state.word(),
-            object.id,
-            text::clean_line(&cause)
-        );
-        for field in shown {
-            let _ = writeln!(out, "  {}", line(field));
-        }
-    }
-    let hidden = &drift.hidden;
-    if !all && hidden.ignored + hidden.noise + hidden.foreign > 0 {
-        let _ = writeln!(
-            out,
-            "\nhidden: {} noise, {} ignored by rules, {} of other controllers (--all shows them)",
-            hidden.noise, hidden.ignored, hidden.foreign
-        );
-    }
-    out
-}
-
-fn line(field: &FieldDrift) -> String {
-    let value = |value: &Option<serde_json::Value>| match value {
-        None => "(absent)".to_owned(),
-        Some(value) => text::truncate(&text::clean_line(&value.to_string()), 80).into_owned(),
-    };
-    let mut out = format!(
-        "{:<14} {}  {} → {}",
-        field.status.word(),
-        text::clean_line(&field.path.to_string()),
-        value(&field.git),
-        value(&field.live)
-    );
-    if let Some(owner) = field.owners.first() {
-        let mut parts = vec![text::clean_line(&owner.manager).into_owned()];
-        parts.extend(owner.operation.clone());
-        parts.extend(owner.subresource.clone());
-        if let Some(age) = owner.time.as_deref().and_then(age_of) {
-            parts.push(age);
-        }
-        let more = if field.owners.len() > 1 {
-            format!(" and {} more", field.owners.len() - 1)
-        } else {
-            String::new()
-        };
-        let _ = write!(out, "  ({}{more})", parts.join(", "));
-    }
-    if let Some(origin) = &field.origin {
-        let _ = write!(out, "  {}:{}", text::clean_line(&origin.file), origin.line);
-    }
-    let _ = write!(out, "  [{}", field.verdict.word());
-    for extra in [&field.rule, &field.note].into_iter().flatten() {
-        let _ = write!(out, "; {}", text::clean_line(extra));
-    }
-    out.push(']');
-    out
 }
 
 fn age_of(time: &str) -> Option<String> {

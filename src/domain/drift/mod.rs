@@ -17,6 +17,7 @@ mod readable;
 mod rules;
 mod secret;
 mod walk;
+mod words;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ use super::object::{FieldPath, ObjectId, Origin};
 pub use compare::{Comparison, Engine, compare, offline};
 pub use defaults::defaulted;
 pub use manager::classify;
+pub use words::{is_hidden, report};
 
 /// How a field differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -27,6 +27,13 @@ fn what_the_server_adds_is_no_drift() {
             if noisy || app.state.word() != "in-sync" {
                 failures.push(format!("{} {file}\n{}", name(&folder), dump(&app)));
             }
+            for object in app.objects.iter().filter(|o| o.sides.git != o.sides.live) {
+                failures.push(format!(
+                    "{} {file}: the sides differ: {:?}",
+                    name(&folder),
+                    object.sides
+                ));
+            }
         }
     }
     finish("api/fixtures", walked, 96, &failures);

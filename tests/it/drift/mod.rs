@@ -5,6 +5,7 @@
 mod api;
 mod argo;
 mod cases;
+mod docs;
 mod flux;
 
 use std::path::{Path, PathBuf};

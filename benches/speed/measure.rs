@@ -1,6 +1,8 @@
 //! The stopwatch: some runs of a piece of work, and their median as a line of a table.
 //!
 //! The median of a handful of runs is enough to see a factor, which is what these figures are for; nothing is judged.
+//! Beside the time stands what the threads of this process computed meanwhile (the mean; Linux only), since that hardly
+//! moves when others use the machine too.
 
 #![expect(
     clippy::disallowed_methods,
@@ -43,27 +45,34 @@ impl Report {
             return Ok(());
         }
         let (warm, runs) = if self.once { (0, 1) } else { (1, runs) };
-        let mut times = vec![];
+        let (mut times, mut computed) = (vec![], vec![]);
         for run in 0..warm + runs {
             let mut prepared = prepare()?;
-            let start = Instant::now();
+            let (before, start) = (processor(), Instant::now());
             let result = black_box(work(black_box(&mut prepared))?);
             let took = start.elapsed();
+            let busy = before
+                .zip(processor())
+                .map(|(b, after)| after.saturating_sub(b));
             drop(result);
             if run >= warm {
                 times.push(took);
+                computed.extend(busy);
             }
         }
         times.sort_unstable();
-        self.print(name, &times);
+        // The kernel counts by its own tick: only the mean over all runs says something of short work.
+        let count = u32::try_from(computed.len()).unwrap_or(1);
+        let mean = (count > 0).then(|| computed.iter().sum::<Duration>() / count);
+        self.print(name, &times, mean);
         Ok(())
     }
 
-    fn print(&mut self, name: &str, times: &[Duration]) {
+    fn print(&mut self, name: &str, times: &[Duration], computed: Option<Duration>) {
         if self.lines == 0 {
             println!(
-                "{:<72} {:>10} {:>10} {:>10} {:>5}",
-                "what", "median", "fastest", "slowest", "runs"
+                "{:<66} {:>10} {:>10} {:>10} {:>10} {:>5}",
+                "what", "median", "fastest", "slowest", "computed", "runs"
             );
         }
         self.lines += 1;
@@ -71,10 +80,11 @@ impl Report {
             (times.first(), times.get(times.len() / 2), times.last())
         {
             println!(
-                "{name:<72} {:>10} {:>10} {:>10} {:>5}",
+                "{name:<66} {:>10} {:>10} {:>10} {:>10} {:>5}",
                 words(*middle),
                 words(*first),
                 words(*last),
+                computed.map_or_else(|| "-".to_owned(), words),
                 times.len()
             );
         }
@@ -88,6 +98,16 @@ pub(crate) fn check(holds: bool, otherwise: impl Into<String>) -> Result<(), Box
     } else {
         Err(otherwise.into().into())
     }
+}
+
+/// Returns what all threads of this process have computed so far; `None` where the system does not say.
+fn processor() -> Option<Duration> {
+    let threads = std::fs::read_dir("/proc/self/task").ok()?;
+    let nanos = threads.flatten().filter_map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    Some(Duration::from_nanos(nanos.sum()))
 }
 
 fn words(time: Duration) -> String {

@@ -3,7 +3,7 @@
 //! It is pure and total: what could not be read or rendered comes in as a fault and goes out as `unknown`; what is left
 //! out is counted. What one difference means is decided in `judge`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -219,6 +219,8 @@ fn give_up(object: &mut ObjectDrift, cause: &str) {
 /// The input with what is read from it once.
 struct World<'a> {
     input: &'a Comparison<'a>,
+    // By kind and name, in input order: finding each object's pair must not cost a walk over all of them.
+    live: HashMap<(String, String), Vec<(ObjectId, &'a Value)>>,
     rules: Rules,
     settings: Settings,
     held: Option<String>,
@@ -233,8 +235,16 @@ impl<'a> World<'a> {
             }
             _ => Rules::default(),
         };
+        let mut live: HashMap<_, Vec<_>> = HashMap::new();
+        for object in input.live {
+            if let Some(id) = ObjectId::of(object) {
+                let key = (id.kind.clone(), id.name.clone());
+                live.entry(key).or_default().push((id, object));
+            }
+        }
         Self {
             input,
+            live,
             rules,
             settings: Settings::read(input.settings),
             held: held(input),
@@ -254,13 +264,11 @@ impl<'a> World<'a> {
     }
 
     fn live(&self, id: &ObjectId) -> Option<&'a Value> {
-        let of = |exact: bool| {
-            self.input.live.iter().find(|live| {
-                ObjectId::of(live)
-                    .is_some_and(|live| if exact { live == *id } else { same(id, &live) })
-            })
-        };
-        of(true).or_else(|| of(false))
+        let namesakes = self.live.get(&(id.kind.clone(), id.name.clone()))?;
+        let exact = namesakes.iter().find(|(live, _)| live == id);
+        exact
+            .or_else(|| namesakes.iter().find(|(live, _)| same(id, live)))
+            .map(|(_, live)| *live)
     }
 
     /// Pairs an encrypted Secret whose generated name nobody can compute without the key by its base name.

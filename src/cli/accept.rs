@@ -15,7 +15,7 @@ use crate::domain::fault::{Fault, FaultKind};
 use crate::runtime::jobs::{Backfill, Commits, Committed, Jobs};
 
 /// Accepts.
-pub async fn run(jobs: &Jobs, env: &Env, args: &AcceptArgs) -> Result<Exit, Fault> {
+pub(super) async fn run(jobs: &Jobs, env: &Env, args: &AcceptArgs) -> Result<Exit, Fault> {
     let app = jobs.find(&args.target).await?;
     let compared = jobs.compare(&app).await?;
     let picked = pick::fields(&compared, &args.field, &args.object, args.all)?;

@@ -16,7 +16,7 @@ use crate::domain::operate::{Chosen, HoldNote, Plan, SyncOptions};
 use crate::runtime::jobs::{Acted, Asked, Jobs, default_wait, everything, group};
 
 /// Lets the controller apply Git now; Flux's source first.
-pub async fn sync(jobs: &Jobs, env: &Env, args: &ActArgs) -> Result<Exit, Fault> {
+pub(super) async fn sync(jobs: &Jobs, env: &Env, args: &ActArgs) -> Result<Exit, Fault> {
     // An Application names its repository itself; there is no source object that could be asked first.
     let options = SyncOptions {
         with_source: args.target.kind != AppKind::Application,
@@ -26,7 +26,7 @@ pub async fn sync(jobs: &Jobs, env: &Env, args: &ActArgs) -> Result<Exit, Fault>
 }
 
 /// Lets the controller look again.
-pub async fn refresh(jobs: &Jobs, env: &Env, args: &RefreshArgs) -> Result<Exit, Fault> {
+pub(super) async fn refresh(jobs: &Jobs, env: &Env, args: &RefreshArgs) -> Result<Exit, Fault> {
     act(
         jobs,
         env,
@@ -38,7 +38,7 @@ pub async fn refresh(jobs: &Jobs, env: &Env, args: &RefreshArgs) -> Result<Exit,
 }
 
 /// Holds an app.
-pub async fn suspend(jobs: &Jobs, env: &Env, args: &ActArgs) -> Result<Exit, Fault> {
+pub(super) async fn suspend(jobs: &Jobs, env: &Env, args: &ActArgs) -> Result<Exit, Fault> {
     act(
         jobs,
         env,
@@ -50,12 +50,12 @@ pub async fn suspend(jobs: &Jobs, env: &Env, args: &ActArgs) -> Result<Exit, Fau
 }
 
 /// Gives an app back.
-pub async fn resume(jobs: &Jobs, env: &Env, args: &ActArgs) -> Result<Exit, Fault> {
+pub(super) async fn resume(jobs: &Jobs, env: &Env, args: &ActArgs) -> Result<Exit, Fault> {
     act(jobs, env, &args.target, &Asked::Resume, &args.act).await
 }
 
 /// Puts chosen fields or objects back to Git.
-pub async fn revert(jobs: &Jobs, env: &Env, args: &RevertArgs) -> Result<Exit, Fault> {
+pub(super) async fn revert(jobs: &Jobs, env: &Env, args: &RevertArgs) -> Result<Exit, Fault> {
     let app = jobs.find(&args.target).await?;
     let compared = jobs.compare(&app).await?;
     let mut picked = vec![];

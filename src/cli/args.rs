@@ -14,7 +14,7 @@ use crate::domain::fleet::Target;
 /// compared, but something could not be compared.
 #[derive(Debug, Parser)]
 #[command(name = "gitops-tui", version, max_term_width = 100)]
-pub struct Cli {
+pub(super) struct Cli {
     #[command(flatten)]
     pub global: Global,
     #[command(subcommand)]
@@ -23,7 +23,7 @@ pub struct Cli {
 
 /// What every command takes.
 #[derive(Debug, Clone, Args)]
-pub struct Global {
+pub(super) struct Global {
     /// Look only at this kube context (exact name; may be given several times)
     #[arg(long, global = true, value_name = "NAME")]
     pub context: Vec<String>,
@@ -70,7 +70,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(super) enum Command {
     /// Open the screens on an embedded demo cluster and repository; touches nothing outside a temporary folder
     Demo,
     /// List the apps of all contexts, urgent first
@@ -102,7 +102,7 @@ pub enum Command {
 
 /// How a result is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Form {
+pub(super) enum Form {
     /// Aligned columns for people
     Table,
     /// One JSON document with a schema
@@ -113,7 +113,7 @@ pub enum Form {
 
 /// How a difference is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum DiffForm {
+pub(super) enum DiffForm {
     /// One line a field: STATUS PATH git → live (manager, operation, age) origin
     Fields,
     /// Git left, live right
@@ -130,7 +130,7 @@ pub enum DiffForm {
 
 /// By whose rules a directory is rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ProfileName {
+pub(super) enum ProfileName {
     /// As Flux's kustomize-controller does
     Flux,
     /// As Argo CD's repo server does
@@ -140,7 +140,7 @@ pub enum ProfileName {
 }
 
 #[derive(Debug, Args)]
-pub struct ListArgs {
+pub(super) struct ListArgs {
     /// How to print
     #[arg(long, short, value_enum, default_value = "table")]
     pub output: Form,
@@ -150,7 +150,7 @@ pub struct ListArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct RenderArgs {
+pub(super) struct RenderArgs {
     /// ks/NAMESPACE/NAME, app/NAMESPACE/NAME, or a directory
     pub target: String,
     /// By whose rules to render a directory
@@ -171,7 +171,7 @@ pub struct RenderArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct DiffArgs {
+pub(super) struct DiffArgs {
     /// ks/NAMESPACE/NAME, app/NAMESPACE/NAME, or with --live a manifest file or a directory
     pub target: String,
     /// Compare with live objects from this file (several documents or a List) instead of a cluster
@@ -195,7 +195,7 @@ pub struct DiffArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct CheckArgs {
+pub(super) struct CheckArgs {
     /// Only these apps (default: all)
     pub target: Vec<Target>,
     /// How to print
@@ -204,7 +204,7 @@ pub struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct AcceptArgs {
+pub(super) struct AcceptArgs {
     /// ks/NAMESPACE/NAME or app/NAMESPACE/NAME
     pub target: Target,
     /// Accept this field: KIND/NAMESPACE/NAME PATH, or a PATH that only one object has (may be given several times)
@@ -240,7 +240,7 @@ pub struct AcceptArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct RevertArgs {
+pub(super) struct RevertArgs {
     /// ks/NAMESPACE/NAME or app/NAMESPACE/NAME
     pub target: Target,
     /// Revert this field: KIND/NAMESPACE/NAME PATH, or a PATH that only one object has (may be given several times)
@@ -257,7 +257,7 @@ pub struct RevertArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct ActArgs {
+pub(super) struct ActArgs {
     /// ks/NAMESPACE/NAME, hr/NAMESPACE/NAME or app/NAMESPACE/NAME
     pub target: Target,
     #[command(flatten)]
@@ -265,7 +265,7 @@ pub struct ActArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct RefreshArgs {
+pub(super) struct RefreshArgs {
     /// ks/NAMESPACE/NAME, hr/NAMESPACE/NAME or app/NAMESPACE/NAME
     pub target: Target,
     /// Drop the engine's caches too (Argo CD)
@@ -277,7 +277,7 @@ pub struct RefreshArgs {
 
 /// What every write to a cluster takes.
 #[derive(Debug, Clone, Args)]
-pub struct ActOptions {
+pub(super) struct ActOptions {
     /// Show the plan only
     #[arg(long)]
     pub dry_run: bool,

@@ -11,7 +11,7 @@ use crate::runtime::jobs::Jobs;
 ///
 /// # Errors
 /// `refused` where the answer is no, or where nobody can be asked and `yes` was not given.
-pub fn confirm(
+pub(super) fn confirm(
     jobs: &Jobs,
     env: &Env,
     context: &str,

@@ -34,7 +34,7 @@ impl Checked {
 }
 
 /// Checks the fleet.
-pub async fn run(jobs: &Jobs, env: &Env, args: &CheckArgs) -> Result<Exit, Fault> {
+pub(super) async fn run(jobs: &Jobs, env: &Env, args: &CheckArgs) -> Result<Exit, Fault> {
     let mut fleet = jobs.gather().await;
     let mut wanted: Vec<AppRef> = vec![];
     if args.target.is_empty() {

@@ -18,7 +18,7 @@ use crate::runtime::clock;
 use crate::runtime::jobs::{FileApp, compare_files};
 
 /// Shows a difference.
-pub async fn run(global: &Global, env: &Env, args: &DiffArgs) -> Result<Exit, Fault> {
+pub(super) async fn run(global: &Global, env: &Env, args: &DiffArgs) -> Result<Exit, Fault> {
     let (drift, revision) = if let Some(live) = &args.live {
         let file = FileApp::read(args.app_file.as_deref(), args.objects.as_deref())?;
         let (drift, _) = compare_files(
@@ -54,7 +54,7 @@ pub async fn run(global: &Global, env: &Env, args: &DiffArgs) -> Result<Exit, Fa
 }
 
 /// Returns the word that the jobs know a profile by.
-pub fn profile(name: ProfileName) -> &'static str {
+pub(super) fn profile(name: ProfileName) -> &'static str {
     match name {
         ProfileName::Flux => "flux",
         ProfileName::Argo => "argo",

@@ -12,7 +12,7 @@ use crate::domain::object::Origin;
 use crate::domain::{text, yaml};
 
 /// Returns `value` with every string cleaned of what a terminal would obey.
-pub fn cleaned(value: Value) -> Value {
+pub(super) fn cleaned(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(text::clean(&text).into_owned()),
         Value::Array(items) => items.into_iter().map(cleaned).collect(),
@@ -25,12 +25,12 @@ pub fn cleaned(value: Value) -> Value {
 }
 
 /// Returns a document as YAML.
-pub fn emit(value: &Value) -> String {
+pub(super) fn emit(value: &Value) -> String {
     yaml::emit(value)
 }
 
 /// Returns the identity block of an app, as every document holds it.
-pub fn app(app: Option<&AppRef>, revision: Option<&str>) -> Value {
+pub(super) fn app(app: Option<&AppRef>, revision: Option<&str>) -> Value {
     match app {
         None => Value::Null,
         Some(app) => json!({
@@ -44,7 +44,7 @@ pub fn app(app: Option<&AppRef>, revision: Option<&str>) -> Value {
 }
 
 /// Returns the `diff/v1` document.
-pub fn diff(drift: &AppDrift, revision: Option<&str>) -> Value {
+pub(super) fn diff(drift: &AppDrift, revision: Option<&str>) -> Value {
     cleaned(json!({
         "schema": "gitops-tui/diff/v1",
         "app": app(drift.app.as_ref(), revision),
@@ -57,7 +57,7 @@ pub fn diff(drift: &AppDrift, revision: Option<&str>) -> Value {
 }
 
 /// Returns one object of `diff/v1` and `check/v1`.
-pub fn object(object: &ObjectDrift) -> Value {
+pub(super) fn object(object: &ObjectDrift) -> Value {
     json!({
         "apiVersion": object.id.api_version,
         "kind": object.id.kind,
@@ -95,7 +95,7 @@ fn owner(owner: &Owner) -> Value {
 }
 
 /// Returns an origin as documents hold it; the document number counts from 0.
-pub fn origin(origin: &Origin) -> Value {
+pub(super) fn origin(origin: &Origin) -> Value {
     json!({
         "file": &*origin.file,
         "document": origin.document,
@@ -105,7 +105,7 @@ pub fn origin(origin: &Origin) -> Value {
 }
 
 /// Returns a problem as documents hold it.
-pub fn problem(fault: &Fault) -> Value {
+pub(super) fn problem(fault: &Fault) -> Value {
     json!({
         "kind": fault.kind.word(),
         "subject": fault.subject,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// What the program reads of its environment: everything else gets it from here.
 #[derive(Debug, Clone)]
-pub struct Env {
+pub(super) struct Env {
     vars: BTreeMap<String, String>,
     /// Whether standard input is a terminal, so that a question can be asked.
     pub can_ask: bool,
@@ -16,7 +16,7 @@ pub struct Env {
 
 impl Env {
     /// Captures the process's environment; variables that are not UTF-8 are left out.
-    pub fn capture() -> Self {
+    pub(super) fn capture() -> Self {
         Self {
             vars: std::env::vars_os()
                 .filter_map(|(key, value)| {
@@ -29,7 +29,7 @@ impl Env {
     }
 
     /// Returns a variable that is set and not empty.
-    pub fn get(&self, name: &str) -> Option<&str> {
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.vars
             .get(name)
             .map(String::as_str)
@@ -37,12 +37,12 @@ impl Env {
     }
 
     /// Returns all variables.
-    pub fn vars(&self) -> &BTreeMap<String, String> {
+    pub(super) fn vars(&self) -> &BTreeMap<String, String> {
         &self.vars
     }
 
     /// Returns the user's home folder.
-    pub fn home(&self) -> Option<PathBuf> {
+    pub(super) fn home(&self) -> Option<PathBuf> {
         self.get("HOME").map(PathBuf::from)
     }
 }

@@ -15,10 +15,10 @@ use crate::runtime::clock;
 use crate::runtime::jobs::{Jobs, summary};
 
 /// How many apps are compared at once.
-pub const AT_ONCE: usize = 8;
+pub(super) const AT_ONCE: usize = 8;
 
 /// Lists the fleet.
-pub async fn run(jobs: &Jobs, args: &ListArgs) -> Result<Exit, Fault> {
+pub(super) async fn run(jobs: &Jobs, args: &ListArgs) -> Result<Exit, Fault> {
     let mut fleet = jobs.gather().await;
     if args.compare {
         let refs: Vec<_> = fleet.iter().map(|app| app.app.clone()).collect();
@@ -49,14 +49,14 @@ pub async fn run(jobs: &Jobs, args: &ListArgs) -> Result<Exit, Fault> {
 }
 
 /// Returns the apps, most urgent first.
-pub fn sorted(fleet: &Fleet) -> Vec<&App> {
+pub(super) fn sorted(fleet: &Fleet) -> Vec<&App> {
     let mut apps: Vec<&App> = fleet.iter().collect();
     apps.sort_by(|a, b| (a.state, &a.app).cmp(&(b.state, &b.app)));
     apps
 }
 
 /// Says of each context that is not ready why, and returns how the command ends for it.
-pub fn say_contexts(fleet: &Fleet) -> Exit {
+pub(super) fn say_contexts(fleet: &Fleet) -> Exit {
     let mut exit = Exit::Clean;
     for context in fleet.contexts() {
         if context.state != ContextState::Ready {
@@ -112,7 +112,7 @@ fn as_table(apps: &[&App]) -> String {
 }
 
 /// Shortens `main@sha1:0123456789…` to `main@0123456`.
-pub fn short(revision: Option<&str>) -> String {
+pub(super) fn short(revision: Option<&str>) -> String {
     let Some(revision) = revision else {
         return String::new();
     };
@@ -140,7 +140,7 @@ fn document(fleet: &Fleet, apps: &[&App]) -> Value {
 }
 
 /// Returns the contexts as documents hold them.
-pub fn contexts(fleet: &Fleet) -> Vec<Value> {
+pub(super) fn contexts(fleet: &Fleet) -> Vec<Value> {
     fleet
         .contexts()
         .map(|context| {
@@ -154,7 +154,7 @@ pub fn contexts(fleet: &Fleet) -> Vec<Value> {
 }
 
 /// Returns an app as `list/v1` and `check/v1` hold it.
-pub fn app_row(app: &App) -> Value {
+pub(super) fn app_row(app: &App) -> Value {
     let drift = app.current_drift();
     json!({
         "context": &*app.app.context,

@@ -6,7 +6,7 @@ use crate::domain::object::{FieldPath, ObjectId};
 use crate::runtime::jobs::{Compared, acceptable};
 
 /// Finds the objects that `KIND/NAMESPACE/NAME` (or `KIND/NAME`) names.
-pub fn object<'d>(compared: &'d Compared, text: &str) -> Result<&'d ObjectDrift, Fault> {
+pub(super) fn object<'d>(compared: &'d Compared, text: &str) -> Result<&'d ObjectDrift, Fault> {
     let fits = |id: &ObjectId| {
         id.to_string().eq_ignore_ascii_case(text)
             || format!("{}/{}", id.kind, id.name).eq_ignore_ascii_case(text)
@@ -42,7 +42,7 @@ fn usage(compared: &Compared, sentence: String) -> Fault {
 }
 
 /// Finds the field that `KIND/NAMESPACE/NAME PATH` or a `PATH` alone names.
-pub fn field(compared: &Compared, text: &str) -> Result<(ObjectId, FieldPath), Fault> {
+pub(super) fn field(compared: &Compared, text: &str) -> Result<(ObjectId, FieldPath), Fault> {
     let (object_name, path) = match text.split_once(' ') {
         Some((object, path)) if object.contains('/') => (Some(object), path.trim()),
         _ => (None, text.trim()),
@@ -94,7 +94,7 @@ fn no_such_field(compared: &Compared, path: &FieldPath) -> Fault {
 }
 
 /// Returns the fields that a command's options name.
-pub fn fields(
+pub(super) fn fields(
     compared: &Compared,
     named: &[String],
     objects: &[String],

@@ -20,7 +20,7 @@ use crate::domain::text::{self, MASK};
 use crate::runtime::jobs::{FileApp, render_files};
 
 /// Renders.
-pub async fn run(global: &Global, env: &Env, args: &RenderArgs) -> Result<Exit, Fault> {
+pub(super) async fn run(global: &Global, env: &Env, args: &RenderArgs) -> Result<Exit, Fault> {
     let is_target = args.target.parse::<Target>().is_ok() && !Path::new(&args.target).exists();
     if is_target {
         let target: Target = args.target.parse()?;
@@ -73,7 +73,7 @@ fn print(
                 words::raw(parts.join("---\n").as_bytes());
             }
             (Form::Json, _) => {
-                words::result(&format!("{:#}", document(objects, problems, false, mask)))
+                words::result(&format!("{:#}", document(objects, problems, false, mask)));
             }
             (Form::Yaml, _) => words::result(&emit(&document(objects, problems, false, mask))),
         }

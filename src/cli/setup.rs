@@ -15,7 +15,7 @@ use crate::world::disk::{Folders, load_settings};
 use crate::world::git::{Access, Timeouts};
 
 /// Reads the settings and says what is wrong with them.
-pub fn settings(global: &Global, env: &Env) -> Result<(Settings, Option<Folders>), Fault> {
+pub(super) fn settings(global: &Global, env: &Env) -> Result<(Settings, Option<Folders>), Fault> {
     let variables = variables(env);
     let folders = match Folders::find(&variables) {
         Ok(folders) => folders,
@@ -41,7 +41,7 @@ fn variables(env: &Env) -> Variables {
 }
 
 /// Makes the jobs of a run; must be called inside the runtime.
-pub fn jobs(global: &Global, env: &Env) -> Result<Jobs, Fault> {
+pub(super) fn jobs(global: &Global, env: &Env) -> Result<Jobs, Fault> {
     let (settings, folders) = settings(global, env)?;
     let timeouts = &settings.timeouts;
     let access = Access::new(

@@ -3,7 +3,7 @@
 use crate::domain::text;
 
 /// Returns `rows` below `head` as aligned columns, two spaces apart; the last column is not padded.
-pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let clean: Vec<Vec<String>> = std::iter::once(head.iter().map(|&h| h.to_owned()).collect())
         .chain(rows.iter().map(|row| {
             row.iter()

@@ -20,7 +20,7 @@ use crate::world::disk::{Folders, read_input, start_log};
 use crate::world::term::{self, Guard};
 
 /// Opens the screens.
-pub async fn run(global: &Global, env: &Env) -> Result<Exit, Fault> {
+pub(super) async fn run(global: &Global, env: &Env) -> Result<Exit, Fault> {
     let depth = Depth::of(env.get("TERM"), env.get("COLORTERM"), env.get("NO_COLOR"))?;
     let (settings, folders) = setup::settings(global, env)?;
     let theme = Theme::named(&settings.theme, depth)?;

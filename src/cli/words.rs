@@ -6,24 +6,24 @@ use crate::domain::fault::Fault;
 use crate::domain::text;
 
 /// Prints a result. A reader that went away (`| head`) is no fault of ours.
-pub fn result(words: &str) {
+pub(super) fn result(words: &str) {
     let mut out = std::io::stdout().lock();
     let ended = if words.ends_with('\n') { "" } else { "\n" };
     let _ = write!(out, "{}{ended}", text::clean(words));
 }
 
 /// Prints bytes as they are: a rendering is a file for other programs.
-pub fn raw(bytes: &[u8]) {
+pub(super) fn raw(bytes: &[u8]) {
     drop(std::io::stdout().lock().write_all(bytes));
 }
 
 /// Says something to a person.
-pub fn say(words: &str) {
+pub(super) fn say(words: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", text::clean(words));
 }
 
 /// Says what went wrong: the sentence, with `--verbose` the causes below, and the next step.
-pub fn fault(fault: &Fault, verbose: bool) {
+pub(super) fn fault(fault: &Fault, verbose: bool) {
     say(&format!("error: {fault}"));
     if verbose {
         for cause in fault.causes.iter().skip(1) {
@@ -36,7 +36,7 @@ pub fn fault(fault: &Fault, verbose: bool) {
 }
 
 /// Says a problem that did not end the command.
-pub fn problem(problem: &Fault) {
+pub(super) fn problem(problem: &Fault) {
     say(&format!("warning: {problem}"));
     if let Some(hint) = &problem.hint {
         say(&format!("  next: {hint}"));

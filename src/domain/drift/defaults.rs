@@ -38,7 +38,7 @@ pub fn defaulted(id: &ObjectId, desired: &Value) -> Value {
             pod_only(spec);
         }),
         ("", "PodTemplate") => with(object, "template", |t| {
-            with(t, "spec", |spec| pod(spec, true))
+            with(t, "spec", |spec| pod(spec, true));
         }),
         ("", "Service") => with(object, "spec", service),
         ("", "Secret") => put(object, "type", json!("Opaque")),
@@ -65,14 +65,14 @@ pub fn defaulted(id: &ObjectId, desired: &Value) -> Value {
                 protocol(port);
             });
             each(object, "endpoints", |endpoint| {
-                put(endpoint, "conditions", json!({}))
+                put(endpoint, "conditions", json!({}));
             });
         }
         ("networking.k8s.io", "NetworkPolicy") => with(object, "spec", network_policy),
         ("networking.k8s.io", "IngressClass") => {
             nested(object, &["spec", "parameters"], |parameters| {
                 put(parameters, "scope", json!("Cluster"));
-            })
+            });
         }
         ("autoscaling", "HorizontalPodAutoscaler") => {
             let first = id.version() == "v1";
@@ -96,11 +96,11 @@ pub fn defaulted(id: &ObjectId, desired: &Value) -> Value {
         ("apiregistration.k8s.io", "APIService") => {
             nested(object, &["spec", "service"], |service| {
                 put(service, "port", json!(443));
-            })
+            });
         }
         ("flowcontrol.apiserver.k8s.io", "FlowSchema") => {
             with(object, "spec", |spec| {
-                put(spec, "matchingPrecedence", json!(1000))
+                put(spec, "matchingPrecedence", json!(1000));
             });
         }
         ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration") => {
@@ -233,7 +233,7 @@ fn labels_of_template(object: &mut Fields, wanted: bool) {
         return;
     };
     with(object, "metadata", |metadata| {
-        put(metadata, "labels", labels)
+        put(metadata, "labels", labels);
     });
 }
 
@@ -319,7 +319,7 @@ fn job(spec: &mut Fields) {
     nested(spec, &["podFailurePolicy"], |policy| {
         each(policy, "rules", |rule| {
             each(rule, "onPodConditions", |condition| {
-                put(condition, "status", json!("True"))
+                put(condition, "status", json!("True"));
             });
         });
     });
@@ -402,7 +402,7 @@ fn pod_only(spec: &mut Fields) {
             for (name, amount) in limits.into_iter().flatten() {
                 nested(container, &["resources"], |resources| {
                     with(resources, "requests", |requests| {
-                        put(requests, &name, amount)
+                        put(requests, &name, amount);
                     });
                 });
             }
@@ -429,13 +429,13 @@ fn container(container: &mut Fields) {
     each(container, "ports", protocol);
     each(container, "env", |env| {
         nested(env, &["valueFrom", "fieldRef"], |field| {
-            put(field, "apiVersion", json!("v1"))
+            put(field, "apiVersion", json!("v1"));
         });
         nested(env, &["valueFrom", "resourceFieldRef"], |field| {
-            put(field, "divisor", json!("0"))
+            put(field, "divisor", json!("0"));
         });
         nested(env, &["valueFrom", "fileKeyRef"], |file| {
-            put(file, "optional", json!(false))
+            put(file, "optional", json!(false));
         });
     });
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
@@ -480,21 +480,21 @@ fn volume(volume: &mut Fields) {
     }
     for source in ["secret", "configMap", "projected", "downwardAPI"] {
         nested(volume, &[source], |source| {
-            put(source, "defaultMode", json!(420))
+            put(source, "defaultMode", json!(420));
         });
     }
     nested(volume, &["downwardAPI"], downward);
     nested(volume, &["projected"], |projected| {
         each(projected, "sources", |source| {
             nested(source, &["serviceAccountToken"], |token| {
-                put(token, "expirationSeconds", json!(3600))
+                put(token, "expirationSeconds", json!(3600));
             });
             nested(source, &["downwardAPI"], downward);
         });
     });
     nested(volume, &["hostPath"], |path| put(path, "type", json!("")));
     nested(volume, &["iscsi"], |iscsi| {
-        put(iscsi, "iscsiInterface", json!("default"))
+        put(iscsi, "iscsiInterface", json!("default"));
     });
     nested(volume, &["rbd"], |rbd| {
         put(rbd, "pool", json!("rbd"));
@@ -513,10 +513,10 @@ fn volume(volume: &mut Fields) {
 fn downward(source: &mut Fields) {
     each(source, "items", |item| {
         nested(item, &["fieldRef"], |field| {
-            put(field, "apiVersion", json!("v1"))
+            put(field, "apiVersion", json!("v1"));
         });
         nested(item, &["resourceFieldRef"], |field| {
-            put(field, "divisor", json!("0"))
+            put(field, "divisor", json!("0"));
         });
     });
 }
@@ -550,7 +550,7 @@ fn service(spec: &mut Fields) {
     if spec.get("sessionAffinity") == Some(&json!("ClientIP")) {
         with(spec, "sessionAffinityConfig", |config| {
             with(config, "clientIP", |client| {
-                put(client, "timeoutSeconds", json!(10_800))
+                put(client, "timeoutSeconds", json!(10_800));
             });
         });
     }
@@ -575,7 +575,7 @@ fn service(spec: &mut Fields) {
 
 fn namespace(object: &mut Fields) {
     with(object, "spec", |spec| {
-        put(spec, "finalizers", json!(["kubernetes"]))
+        put(spec, "finalizers", json!(["kubernetes"]));
     });
     let name = object
         .get("metadata")
@@ -584,7 +584,7 @@ fn namespace(object: &mut Fields) {
         .unwrap_or_default();
     with(object, "metadata", |metadata| {
         with(metadata, "labels", |labels| {
-            put(labels, "kubernetes.io/metadata.name", name)
+            put(labels, "kubernetes.io/metadata.name", name);
         });
     });
 }
@@ -648,7 +648,7 @@ fn autoscaler(spec: &mut Fields, first: bool) {
 
 fn binding(object: &mut Fields) {
     with(object, "roleRef", |role| {
-        put(role, "apiGroup", json!("rbac.authorization.k8s.io"))
+        put(role, "apiGroup", json!("rbac.authorization.k8s.io"));
     });
     each(object, "subjects", |subject| {
         if subject.get("kind") != Some(&json!("ServiceAccount")) {
@@ -671,7 +671,7 @@ fn admission(object: &mut Fields, kind: &str) {
                 }
                 each(hook, "rules", |rule| put(rule, "scope", json!("*")));
                 nested(hook, &["clientConfig", "service"], |service| {
-                    put(service, "port", json!(443))
+                    put(service, "port", json!(443));
                 });
             });
         }

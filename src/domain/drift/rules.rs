@@ -230,14 +230,14 @@ impl Rules {
         {
             match &rule.what {
                 What::Manager(manager) => {
-                    applied.managers.push((manager.clone(), rule.name.clone()))
+                    applied.managers.push((manager.clone(), rule.name.clone()));
                 }
                 What::Unknown(word) => applied.unknown.push(format!(
                     "{} uses `{word}`, which is not evaluated here",
                     rule.name
                 )),
                 What::Pointer(pointer) if pointer.is_empty() => {
-                    applied.whole = Some(rule.name.clone())
+                    applied.whole = Some(rule.name.clone());
                 }
                 what => {
                     let sides = [what.places(git), what.places(live)];

@@ -13,7 +13,7 @@ use super::path::{FieldPath, PathStep, key_text};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FieldSet {
     /// The fields below.
-    pub children: BTreeMap<PathStep, FieldSet>,
+    pub children: BTreeMap<PathStep, Self>,
     /// Whether this node itself is in the set: a leaf, or a node named with `.`.
     pub member: bool,
 }

@@ -106,7 +106,7 @@ pub struct Origin {
     /// What wrote it.
     pub step: Step,
     /// What was there before this step wrote over it.
-    pub before: Option<Arc<Origin>>,
+    pub before: Option<Arc<Self>>,
 }
 
 /// The origins of one object's fields, by their way in the rendered object.

@@ -548,9 +548,9 @@ enum Mark {
 enum Expr {
     Scalar(char),
     Struct(usize),
-    List(Box<Expr>),
-    Map(Box<Expr>),
-    Pointer(Box<Expr>),
+    List(Box<Self>),
+    Map(Box<Self>),
+    Pointer(Box<Self>),
     Any,
 }
 

@@ -71,7 +71,7 @@ pub struct Committed {
 }
 
 /// Which fields of an app are to be accepted.
-pub type Picked = Vec<(ObjectId, FieldPath)>;
+pub(super) type Picked = Vec<(ObjectId, FieldPath)>;
 
 impl Jobs {
     /// Plans a backfill of chosen fields of a comparison. `repository` is the user's own clone, where the commit is to
@@ -164,10 +164,12 @@ impl Jobs {
                 ),
             )));
         }
-        let identity = match &self.0.options.identity {
-            Some((name, email)) => Some(fixed_identity(name, email)),
-            None => None,
-        };
+        let identity = self
+            .0
+            .options
+            .identity
+            .as_ref()
+            .map(|(name, email)| fixed_identity(name, email));
         let (mirror, base) = (Arc::clone(&backfill.mirror), backfill.base.clone());
         let branch = asked
             .branch
@@ -239,8 +241,8 @@ impl Jobs {
             let tree = Arc::new(mirror.tree(&commit)?);
             Ok(Rendering {
                 mirror,
-                tree,
                 commit,
+                tree,
                 ..rendering
             })
         })

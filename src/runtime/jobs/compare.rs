@@ -222,7 +222,11 @@ async fn definitions(cluster: &Cluster, desired: &[Desired]) -> Vec<Value> {
     let names: BTreeSet<String> = desired
         .iter()
         .filter(|d| d.id.group().contains('.') && !d.id.group().ends_with(".k8s.io"))
-        .filter_map(|d| discovery.best(d.id.group(), &d.id.kind).map(|s| s.name()))
+        .filter_map(|d| {
+            discovery
+                .best(d.id.group(), &d.id.kind)
+                .map(crate::world::cluster::Served::name)
+        })
         .collect();
     let ids: Vec<ObjectId> = names
         .into_iter()

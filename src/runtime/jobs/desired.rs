@@ -70,15 +70,14 @@ impl Jobs {
                 .or_default(),
         );
         let mut slot = slot.lock().await;
-        let mirror = match &slot.mirror {
-            Some(mirror) => Arc::clone(mirror),
-            None => {
-                let (access, cache) = (self.0.access.clone(), self.0.options.mirrors.clone());
-                let opened = blocking(move || Mirror::open(&cache, &address, &access)).await?;
-                let mirror = Arc::new(opened?);
-                slot.mirror = Some(Arc::clone(&mirror));
-                mirror
-            }
+        let mirror = if let Some(mirror) = &slot.mirror {
+            Arc::clone(mirror)
+        } else {
+            let (access, cache) = (self.0.access.clone(), self.0.options.mirrors.clone());
+            let opened = blocking(move || Mirror::open(&cache, &address, &access)).await?;
+            let mirror = Arc::new(opened?);
+            slot.mirror = Some(Arc::clone(&mirror));
+            mirror
         };
         let known = wants.is_some_and(|commit| mirror.resolve(commit).is_ok());
         let due =

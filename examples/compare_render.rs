@@ -97,7 +97,11 @@ fn main() {
     ] {
         println!("  {count:6} {name}");
     }
-    println!("  kustomize {theirs:.2?}, ours {ours:.2?}");
+    println!(
+        "  kustomize {:.2} s, ours {:.2} s",
+        theirs.as_secs_f64(),
+        ours.as_secs_f64()
+    );
     if counts[3] + counts[5] > 0 {
         std::process::exit(1);
     }

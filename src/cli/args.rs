@@ -23,6 +23,10 @@ pub(super) struct Cli {
 
 /// What every command takes.
 #[derive(Debug, Clone, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(super) struct Global {
     /// Look only at this kube context (exact name; may be given several times)
     #[arg(long, global = true, value_name = "NAME")]
@@ -204,6 +208,10 @@ pub(super) struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(super) struct AcceptArgs {
     /// ks/NAMESPACE/NAME or app/NAMESPACE/NAME
     pub target: Target,
@@ -304,7 +312,7 @@ mod tests {
 
     #[test]
     fn reads_times() {
-        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration("2m"), Ok(Duration::from_mins(2)));
         assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
         assert!(duration("2d").is_err());
     }

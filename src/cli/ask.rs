@@ -35,7 +35,7 @@ pub(super) fn confirm(
         format!("{question} Type yes to go on: ")
     };
     let mut out = std::io::stderr().lock();
-    let _ = write!(out, "{}", text::clean(&prompt));
+    write!(out, "{}", text::clean(&prompt)).unwrap_or_default();
     drop(out.flush());
     let mut answer = String::new();
     std::io::stdin()

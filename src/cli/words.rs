@@ -9,7 +9,7 @@ use crate::domain::text;
 pub(super) fn result(words: &str) {
     let mut out = std::io::stdout().lock();
     let ended = if words.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(out, "{}{ended}", text::clean(words));
+    write!(out, "{}{ended}", text::clean(words)).unwrap_or_default();
 }
 
 /// Prints bytes as they are: a rendering is a file for other programs.
@@ -19,7 +19,7 @@ pub(super) fn raw(bytes: &[u8]) {
 
 /// Says something to a person.
 pub(super) fn say(words: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", text::clean(words));
+    writeln!(std::io::stderr().lock(), "{}", text::clean(words)).unwrap_or_default();
 }
 
 /// Says what went wrong: the sentence, with `--verbose` the causes below, and the next step.

@@ -135,10 +135,13 @@ impl Performer {
                 self.watch();
             }
             Effect::ReadJournal => self.read_journal(),
-            // The jobs note what they do in the journal themselves.
-            Effect::Record(_) => {}
-            Effect::Copy(_) | Effect::Page(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => {
-            }
+            // The jobs note what they do in the journal themselves; the rest is the terminal's.
+            Effect::Record(_)
+            | Effect::Copy(_)
+            | Effect::Page(_)
+            | Effect::Suspend
+            | Effect::Redraw
+            | Effect::Quit => {}
         }
     }
 

@@ -3,7 +3,6 @@
 //! Skipped with a word where the real servers are not asked for; `.ci/run` always asks (GITOPS_TUI_WORLD).
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::print_stderr,
     clippy::disallowed_methods,

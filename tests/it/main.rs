@@ -4,6 +4,13 @@
     clippy::expect_used,
     clippy::panic,
     clippy::disallowed_methods,
+    clippy::format_push_string,
+    clippy::format_collect,
+    clippy::print_stdout,
+    clippy::use_debug,
+    clippy::clone_on_ref_ptr,
+    clippy::field_reassign_with_default,
+    clippy::nonminimal_bool,
     reason = "tests: a failed step fails the test"
 )]
 

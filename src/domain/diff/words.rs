@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn finds_the_changed_spot_of_a_very_long_line() {
         let left = format!("{}ä5é{}", "x".repeat(500_000), "y".repeat(400_000));
-        let right = left.replace("5", "ß");
+        let right = left.replace('5', "ß");
         let (ours, theirs) = compare(&left, &right);
         assert_eq!(&left[ours[1].range.clone()], "5");
         assert_eq!(&right[theirs[1].range.clone()], "ß");

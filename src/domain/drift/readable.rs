@@ -317,7 +317,7 @@ mod tests {
         live["data"]["a"] = json!("bmV3");
         live["type"] = json!("Opaque");
         let sides = compared(&git, &live).sides;
-        let all = format!("{:?}", sides);
+        let all = format!("{sides:?}");
         assert!(!["b25l", "dHdv", "bmV3"].iter().any(|v| all.contains(v)));
         let (git, live) = (sides.git.unwrap(), sides.live.unwrap());
         assert_ne!(git["data"]["a"], live["data"]["a"]);

@@ -562,7 +562,7 @@ impl Expr {
             Some(b'[') => Self::List(below(&code[1..])),
             Some(b'{') => Self::Map(below(&code[1..])),
             Some(b'T') => code[1..].parse().map_or(Self::Any, Self::Struct),
-            Some(b'j') | None => Self::Any,
+            None | Some(b'j') => Self::Any,
             Some(scalar) => Self::Scalar(char::from(*scalar)),
         }
     }
@@ -579,7 +579,7 @@ impl Expr {
             Self::Struct(at) => Holds::Struct(TABLE.types[*at].name),
             Self::List(_) => Holds::List,
             Self::Map(_) => Holds::Map,
-            Self::Scalar('s') => Holds::String,
+            Self::Scalar('s' | 'd') => Holds::String,
             Self::Scalar('i') => Holds::Integer,
             Self::Scalar('b') => Holds::Boolean,
             Self::Scalar('f') => Holds::Number,
@@ -587,7 +587,6 @@ impl Expr {
             Self::Scalar('x') => Holds::IntOrString,
             Self::Scalar('t') => Holds::Time,
             Self::Scalar('y') => Holds::Bytes,
-            Self::Scalar('d') => Holds::String,
             _ => Holds::Any,
         }
     }

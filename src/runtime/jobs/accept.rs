@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::desired::{At, Rendering, blocking};
+use super::desired::{At, Rendering, blocking, request};
 use super::{Compared, Jobs};
 use crate::domain::backfill::{self, Accepted, Hand, Message, Plan, Refused, Wish};
 use crate::domain::drift::{FieldDrift, FieldStatus, ObjectDrift, OwnerClass, Verdict};
@@ -281,7 +281,7 @@ impl Jobs {
             };
             let object = other.object();
             let inputs = self.inputs(cluster, &other, &object).await;
-            if let Some(request) = self.request(&other, &object, &sources, &inputs) {
+            if let Some(request) = request(&other, &object, &sources, &inputs) {
                 all.push((other.app.target.to_string(), request));
             }
         }
@@ -301,18 +301,16 @@ fn plan(
         folder,
         render: &again,
     };
-    let renders: Vec<Box<dyn Fn(&dyn Tree) -> crate::domain::render::Rendered + '_>> = others
+    let renders: Vec<_> = others
         .iter()
-        .map(|(_, request)| {
-            Box::new(move |tree: &dyn Tree| render(tree, request)) as Box<dyn Fn(&dyn Tree) -> _>
-        })
+        .map(|(_, request)| move |tree: &dyn Tree| render(tree, request))
         .collect();
     let others: Vec<backfill::Other<'_>> = others
         .iter()
         .zip(&renders)
         .map(|((words, _), render)| backfill::Other {
             words: words.clone(),
-            render: &**render,
+            render,
             before: None,
         })
         .collect();

@@ -161,7 +161,7 @@ impl Jobs {
                 continue;
             }
             match self
-                .rendering(app, object, (index, source), sources, inputs, at)
+                .rendering((app, object), (index, source), sources, inputs, at)
                 .await
             {
                 Ok(rendering) => {
@@ -182,8 +182,7 @@ impl Jobs {
 
     async fn rendering(
         &self,
-        app: &App,
-        object: &Value,
+        (app, object): (&App, &Value),
         (index, source): (usize, &Source),
         sources: &[SourceObject],
         inputs: &Inputs,
@@ -233,7 +232,7 @@ impl Jobs {
                     .mirror(&source.url, None, at == At::Tip)
                     .await
                     .map_err(about)?;
-                let commit = self.tip(&mirror, source).await.map_err(about)?;
+                let commit = tip(&mirror, source).await.map_err(about)?;
                 (mirror, commit)
             }
         };
@@ -251,48 +250,46 @@ impl Jobs {
             rendered,
         })
     }
+}
 
-    /// Returns how an app with one source is rendered; `None` where it has none in Git, or several.
-    pub(super) fn request(
-        &self,
-        app: &App,
-        object: &Value,
-        sources: &[SourceObject],
-        inputs: &Inputs,
-    ) -> Option<Request> {
-        let [source] = app.sources.as_slice() else {
-            return None;
-        };
-        (source.kind == SourceKind::Git)
-            .then(|| request_of(app, object, (0, source), sources, inputs))
-    }
+/// Returns the commit at the tip of what a source tracks.
+async fn tip(mirror: &Arc<Mirror>, source: &Source) -> Result<String, Fault> {
+    let reference = source.reference.clone();
+    let mirror = Arc::clone(mirror);
+    blocking(move || {
+        if let Some(commit) = &reference.commit {
+            return mirror.resolve(commit);
+        }
+        let named = reference
+            .name
+            .or(reference.semver)
+            .or(reference.tag)
+            .or(reference.branch)
+            .or(reference.any);
+        match named.as_deref() {
+            None | Some("" | "HEAD") => {
+                let branch = mirror
+                    .default_branch()
+                    .unwrap_or_else(|| "master".to_owned());
+                mirror.tip(&branch)
+            }
+            Some(name) => mirror.resolve(name),
+        }
+    })
+    .await?
+}
 
-    /// Returns the commit at the tip of what a source tracks.
-    async fn tip(&self, mirror: &Arc<Mirror>, source: &Source) -> Result<String, Fault> {
-        let reference = source.reference.clone();
-        let mirror = Arc::clone(mirror);
-        blocking(move || {
-            if let Some(commit) = &reference.commit {
-                return mirror.resolve(commit);
-            }
-            let named = reference
-                .name
-                .or(reference.semver)
-                .or(reference.tag)
-                .or(reference.branch)
-                .or(reference.any);
-            match named.as_deref() {
-                None | Some("" | "HEAD") => {
-                    let branch = mirror
-                        .default_branch()
-                        .unwrap_or_else(|| "master".to_owned());
-                    mirror.tip(&branch)
-                }
-                Some(name) => mirror.resolve(name),
-            }
-        })
-        .await?
-    }
+/// Returns how an app with one source is rendered; `None` where it has none in Git, or several.
+pub(super) fn request(
+    app: &App,
+    object: &Value,
+    sources: &[SourceObject],
+    inputs: &Inputs,
+) -> Option<Request> {
+    let [source] = app.sources.as_slice() else {
+        return None;
+    };
+    (source.kind == SourceKind::Git).then(|| request_of(app, object, (0, source), sources, inputs))
 }
 
 fn request_of(

@@ -19,6 +19,9 @@ use crate::world::cluster::Cluster;
 /// How many contexts are asked at once.
 const CONTEXTS_AT_ONCE: usize = 32;
 
+/// What a context said of an app.
+type Asked = Result<Option<Value>, Fault>;
+
 impl Jobs {
     /// Returns what decides about states.
     pub fn fleet_settings(&self) -> FleetSettings {
@@ -127,7 +130,7 @@ impl Jobs {
                 target: target.clone(),
             });
         }
-        let asked: Vec<(Arc<str>, Result<Option<Value>, Fault>)> = futures::stream::iter(contexts)
+        let asked: Vec<(Arc<str>, Asked)> = futures::stream::iter(contexts)
             .map(|context| async move {
                 let found = async {
                     let cluster = self.cluster(&context).await?;

@@ -39,6 +39,9 @@ struct Mirrored {
     fault: Option<Fault>,
 }
 
+/// What one task makes while the others wait for it.
+type Slot<T> = Arc<Mutex<T>>;
+
 /// What the jobs work on; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Jobs(Arc<Inner>);
@@ -49,8 +52,8 @@ struct Inner {
     settings: Settings,
     options: Options,
     access: Access,
-    clusters: Mutex<HashMap<Arc<str>, Arc<Mutex<Option<Cluster>>>>>,
-    mirrors: Mutex<HashMap<String, Arc<Mutex<Mirrored>>>>,
+    clusters: Mutex<HashMap<Arc<str>, Slot<Option<Cluster>>>>,
+    mirrors: Mutex<HashMap<String, Slot<Mirrored>>>,
     journal: Option<Journal>,
 }
 

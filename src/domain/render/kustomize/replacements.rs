@@ -593,7 +593,7 @@ fn write_node(node: &Node, indent: usize, out: &mut String) {
         Shape::Map(entries) if !entries.is_empty() => {
             for (key, value) in entries {
                 let key = yaml::emit(&serde_json::Value::from(&**key));
-                out.push_str(&format!("{pad}{}:", key.trim_end()));
+                out.extend([&pad, key.trim_end(), ":"]);
                 write_value(value, indent, out);
             }
         }
@@ -605,10 +605,10 @@ fn write_node(node: &Node, indent: usize, out: &mut String) {
                     .strip_prefix(&"  ".repeat(indent + 1))
                     .unwrap_or(&inner)
                     .to_owned();
-                out.push_str(&format!("{pad}- {inner}"));
+                out.extend([&pad, "- ", &inner]);
             }
         }
-        _ => out.push_str(&format!("{pad}{}\n", scalar_text(node))),
+        _ => out.extend([&pad, &*scalar_text(node), "\n"]),
     }
 }
 
@@ -623,7 +623,7 @@ fn write_value(value: &Node, indent: usize, out: &mut String) {
             write_node(value, indent, out);
         }
         _ => {
-            out.push_str(&format!(" {}\n", scalar_text(value)));
+            out.extend([" ", &*scalar_text(value), "\n"]);
         }
     }
 }

@@ -223,7 +223,9 @@ mod tests {
                 ),
                 Err(error) => (vec![], error.to_string()),
             };
-            let got: String = got.iter().map(|byte: &u8| format!("{byte:02x}")).collect();
+            let got = got
+                .iter()
+                .fold(String::new(), |hex, byte: &u8| format!("{hex}{byte:02x}"));
             assert_eq!((got, failed), (hex, error), "{template:?}");
         }
     }

@@ -258,7 +258,13 @@ fn flux_story() {
         .unwrap()
         .iter()
         .flat_map(|o| o["fields"].as_array().unwrap())
-        .find(|f| f["path"].as_str().unwrap().ends_with(".image"))
+        .find(|f| {
+            f["path"]
+                .as_str()
+                .unwrap()
+                .rsplit_once('.')
+                .is_some_and(|(_, last)| last == "image")
+        })
         .unwrap()
         .clone();
     assert_eq!(

@@ -66,7 +66,7 @@ fn render_case(case: &Path) -> (Value, Vec<Rendered>) {
 }
 
 /// Prints objects sorted by identity, so that order and spelling do not matter.
-fn printed(values: Vec<Value>) -> String {
+fn printed(values: &[Value]) -> String {
     let mut texts: Vec<(Option<ObjectId>, String)> = values
         .iter()
         .map(|value| (ObjectId::of(value), yaml::emit(value)))
@@ -111,8 +111,8 @@ fn check(case: &Path, name: &str) -> String {
     }
     let got = rendered.into_iter().flat_map(|rendered| rendered.objects);
     let (expected, got) = (
-        printed(expected),
-        printed(got.map(|object| object.value).collect()),
+        printed(&expected),
+        printed(&got.map(|object| object.value).collect::<Vec<_>>()),
     );
     let mut wrong = String::new();
     if expected != got {

@@ -1,7 +1,6 @@
 //! The integration tests: one binary, one module per subject. Each subject has its own file beside this one.
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::disallowed_methods,
     clippy::format_push_string,

@@ -21,36 +21,37 @@ pub(super) struct Cli {
     pub command: Option<Command>,
 }
 
-/// What every command takes.
+/// What every command takes; listed below the command's own options.
 #[derive(Debug, Clone, Args)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
+#[command(next_help_heading = "Options of every command")]
 pub(super) struct Global {
     /// Look only at this kube context (exact name; may be given several times)
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, display_order = 900, value_name = "NAME")]
     pub context: Vec<String>,
     /// Read this kubeconfig instead of $KUBECONFIG or ~/.kube/config
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, display_order = 900, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Read this configuration file after the user's own
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, display_order = 900, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Turn every write off
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 900)]
     pub read_only: bool,
     /// Work on the embedded demo instead of a cluster
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 900)]
     pub demo: bool,
     /// Give each context and each repository this long (such as 10s, 2m)
-    #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
+    #[arg(long, global = true, display_order = 900, value_name = "TIME", value_parser = duration)]
     pub timeout: Option<Duration>,
     /// Fetch nothing: read repositories as they were last mirrored
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 900)]
     pub offline: bool,
     /// Print the causes below each fault
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = 900)]
     pub verbose: bool,
 }
 
@@ -63,13 +64,29 @@ fn duration(text: &str) -> Result<Duration, String> {
     let number: u64 = number
         .parse()
         .map_err(|_| format!("`{text}` is no time such as 10s or 2m"))?;
-    let seconds = match unit {
-        "s" => number,
-        "m" => number * 60,
-        "h" => number * 3_600,
+    let each = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
         _ => return Err(format!("`{unit}` is no unit of time: write s, m or h")),
     };
-    Ok(Duration::from_secs(seconds.max(1)))
+    match number.checked_mul(each) {
+        Some(0) => Err("no time at all is too short: write 1s or more".to_owned()),
+        Some(seconds) if seconds <= LONGEST => Ok(Duration::from_secs(seconds)),
+        _ => Err(format!("`{text}` is longer than a day")),
+    }
+}
+
+/// The longest time that may be given, in seconds: what is added to it must not overflow a clock.
+const LONGEST: u64 = 24 * 3_600;
+
+/// Reads an app's name; the next step goes with the error, since clap prints one line.
+fn target(text: &str) -> Result<Target, String> {
+    text.parse::<Target>()
+        .map_err(|fault| match &fault.hint {
+            Some(hint) => format!("{fault}; {hint}"),
+            None => fault.to_string(),
+        })
 }
 
 /// The commands.
@@ -164,7 +181,7 @@ pub(super) struct RenderArgs {
     #[arg(long, value_name = "FILE")]
     pub app_file: Option<PathBuf>,
     /// ConfigMaps, Secrets and sources that the app reads, from a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "app_file")]
     pub objects: Option<PathBuf>,
     /// Print each field's file, document, line and step instead of the manifests
     #[arg(long)]
@@ -182,13 +199,13 @@ pub(super) struct DiffArgs {
     #[arg(long, value_name = "FILE")]
     pub live: Option<PathBuf>,
     /// By whose rules to render a directory
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, requires = "live")]
     pub profile: Option<ProfileName>,
     /// The Flux Kustomization or Argo CD Application, from a file (the directory is then the repository's root)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "live")]
     pub app_file: Option<PathBuf>,
     /// ConfigMaps, Secrets and sources that the app reads, from a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "app_file")]
     pub objects: Option<PathBuf>,
     /// How to print
     #[arg(long, short, value_enum, default_value = "fields")]
@@ -201,6 +218,7 @@ pub(super) struct DiffArgs {
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
     /// Only these apps (default: all)
+    #[arg(value_parser = target)]
     pub target: Vec<Target>,
     /// How to print
     #[arg(long, short, value_enum, default_value = "table")]
@@ -214,6 +232,7 @@ pub(super) struct CheckArgs {
 )]
 pub(super) struct AcceptArgs {
     /// ks/NAMESPACE/NAME or app/NAMESPACE/NAME
+    #[arg(value_parser = target)]
     pub target: Target,
     /// Accept this field: KIND/NAMESPACE/NAME PATH, or a PATH that only one object has (may be given several times)
     #[arg(long, value_name = "FIELD")]
@@ -250,6 +269,7 @@ pub(super) struct AcceptArgs {
 #[derive(Debug, Args)]
 pub(super) struct RevertArgs {
     /// ks/NAMESPACE/NAME or app/NAMESPACE/NAME
+    #[arg(value_parser = target)]
     pub target: Target,
     /// Revert this field: KIND/NAMESPACE/NAME PATH, or a PATH that only one object has (may be given several times)
     #[arg(long, value_name = "FIELD")]
@@ -267,6 +287,7 @@ pub(super) struct RevertArgs {
 #[derive(Debug, Args)]
 pub(super) struct ActArgs {
     /// ks/NAMESPACE/NAME, hr/NAMESPACE/NAME or app/NAMESPACE/NAME
+    #[arg(value_parser = target)]
     pub target: Target,
     #[command(flatten)]
     pub act: ActOptions,
@@ -275,6 +296,7 @@ pub(super) struct ActArgs {
 #[derive(Debug, Args)]
 pub(super) struct RefreshArgs {
     /// ks/NAMESPACE/NAME, hr/NAMESPACE/NAME or app/NAMESPACE/NAME
+    #[arg(value_parser = target)]
     pub target: Target,
     /// Drop the engine's caches too (Argo CD)
     #[arg(long)]
@@ -314,6 +336,8 @@ mod tests {
     fn reads_times() {
         assert_eq!(duration("2m"), Ok(Duration::from_mins(2)));
         assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
-        assert!(duration("2d").is_err());
+        for wrong in ["2d", "", "s", "-1s", "0s", "25h", "99999999999999999h"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
     }
 }

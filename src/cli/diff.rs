@@ -29,7 +29,13 @@ pub(super) async fn run(global: &Global, env: &Env, args: &DiffArgs) -> Result<E
         )?;
         (drift, None)
     } else {
-        let target: Target = args.target.parse()?;
+        let target: Target = args.target.parse().map_err(|fault: Fault| {
+            if Path::new(&args.target).exists() {
+                fault.hint("a file or a directory is compared with --live FILE")
+            } else {
+                fault
+            }
+        })?;
         let jobs = setup::jobs(global, env)?;
         let app = jobs.find(&target).await?;
         let compared = jobs.compare(&app).await?;

@@ -47,7 +47,10 @@ pub fn main() -> ExitCode {
 fn run(cli: Cli, env: &Env) -> Result<Exit, Fault> {
     if let Some(Command::Completions { shell }) = cli.command {
         let mut command = Cli::command();
-        clap_complete::generate(shell, &mut command, "gitops-tui", &mut std::io::stdout());
+        // Written into memory first: the generators panic where the reader went away (`| head`).
+        let mut script = vec![];
+        clap_complete::generate(shell, &mut command, "gitops-tui", &mut script);
+        words::raw(&script);
         return Ok(Exit::Clean);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -21,7 +21,10 @@ use crate::runtime::jobs::{FileApp, render_files};
 
 /// Renders.
 pub(super) async fn run(global: &Global, env: &Env, args: &RenderArgs) -> Result<Exit, Fault> {
-    let is_target = args.target.parse::<Target>().is_ok() && !Path::new(&args.target).exists();
+    let is_target = args.target.parse::<Target>().is_ok()
+        && args.app_file.is_none()
+        && args.profile.is_none()
+        && !Path::new(&args.target).exists();
     if is_target {
         let target: Target = args.target.parse()?;
         let jobs = setup::jobs(global, env)?;
@@ -79,7 +82,11 @@ fn print(
         }
     }
     for problem in problems {
-        words::problem(problem);
+        let mut problem = problem.clone();
+        if let (None, Some(place)) = (&problem.hint, &problem.place) {
+            problem.hint = Some(format!("mend {}", place.file));
+        }
+        words::fault(&problem, false);
     }
     if problems.is_empty() {
         Exit::Clean

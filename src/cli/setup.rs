@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::args::Global;
 use super::env::Env;
 use super::words;
-use crate::domain::fault::{Fault, FaultKind};
+use crate::domain::fault::Fault;
 use crate::domain::settings::{Settings, Variables};
 use crate::runtime::clock;
 use crate::runtime::jobs::{Jobs, Options, Places};
@@ -90,10 +90,7 @@ pub(super) fn jobs(global: &Global, env: &Env) -> Result<Jobs, Fault> {
     let jobs = Jobs::new(places, settings, options, access);
     for name in &global.context {
         if !jobs.contexts().iter().any(|c| **c == **name) {
-            return Err(
-                Fault::new(FaultKind::Usage, format!("there is no context `{name}`"))
-                    .hint("see the contexts with kubectl config get-contexts"),
-            );
+            return Err(jobs.no_context(name));
         }
     }
     Ok(jobs)

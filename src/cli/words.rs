@@ -24,7 +24,7 @@ pub(super) fn say(words: &str) {
 
 /// Says what went wrong: the sentence, with `--verbose` the causes below, and the next step.
 pub(super) fn fault(fault: &Fault, verbose: bool) {
-    say(&format!("error: {fault}"));
+    say(&format!("error: {}", one_line(fault)));
     if verbose {
         for cause in fault.causes.iter().skip(1) {
             say(&format!("  caused by: {cause}"));
@@ -35,9 +35,14 @@ pub(super) fn fault(fault: &Fault, verbose: bool) {
     }
 }
 
+/// A sentence is one line, whatever a server or a parser put into it.
+fn one_line(fault: &Fault) -> String {
+    text::clean_line(&fault.to_string()).into_owned()
+}
+
 /// Says a problem that did not end the command.
 pub(super) fn problem(problem: &Fault) {
-    say(&format!("warning: {problem}"));
+    say(&format!("warning: {}", one_line(problem)));
     if let Some(hint) = &problem.hint {
         say(&format!("  next: {hint}"));
     }

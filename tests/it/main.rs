@@ -16,6 +16,7 @@
 mod acts;
 mod argo_render;
 mod backfill;
+mod cli;
 mod cluster;
 mod demo;
 mod drift;

@@ -158,9 +158,15 @@ impl Jobs {
                 target: target.clone(),
             }),
             [] => {
+                let unread = asked.iter().any(|(_, found)| found.is_err());
+                let which = if unread {
+                    "contexts that could be read"
+                } else {
+                    "contexts"
+                };
                 let mut fault = Fault::new(
                     FaultKind::NotFound,
-                    format!("{target} is in none of the contexts"),
+                    format!("{target} is in none of the {which}"),
                 );
                 for (_, found) in &asked {
                     if let Err(why) = found {

@@ -143,7 +143,8 @@ impl Jobs {
         Ok(cluster)
     }
 
-    fn no_context(&self, context: &str) -> Fault {
+    /// Says that there is no such context, and which there are.
+    pub fn no_context(&self, context: &str) -> Fault {
         let names: Vec<String> = self
             .0
             .places

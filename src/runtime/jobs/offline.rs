@@ -63,6 +63,11 @@ pub fn render_files(
     profile: Option<&str>,
     file: &FileApp,
 ) -> Result<Rendered, Fault> {
+    if folder.is_file() {
+        return Err(Fault::new(FaultKind::Usage, "is a file, not a directory")
+            .about(folder.display().to_string())
+            .hint("name the directory; `diff FILE --live FILE` takes a manifest file"));
+    }
     let (tree, request) = match &file.app {
         Some(app) => {
             let tree = DiskTree::open(folder)?;
@@ -79,9 +84,55 @@ pub fn render_files(
                 },
             )
         }
-        None => rooted(folder, profile)?,
+        None => {
+            let (tree, request, outermost) = rooted(folder, profile)?;
+            let mut rendered = render(&tree, &request);
+            if outermost {
+                rendered.problems.iter_mut().for_each(absolute);
+                rendered.warnings.iter_mut().for_each(absolute);
+                for origin in rendered
+                    .objects
+                    .iter_mut()
+                    .flat_map(|o| o.origins.0.values_mut())
+                {
+                    let origin = Arc::make_mut(origin);
+                    origin.file = format!("/{}", origin.file).into();
+                }
+            }
+            return Ok(rendered);
+        }
     };
     Ok(render(&tree, &request))
+}
+
+/// Names files as the machine does, where the tree's root is the machine's: `home/me/app.yaml` is no path of anybody.
+fn absolute(fault: &mut Fault) {
+    let Some(place) = &mut fault.place else {
+        return;
+    };
+    let top = place.file.split_inclusive('/').next().unwrap_or_default();
+    if top.ends_with('/') {
+        fault.sentence = with_root(&fault.sentence, top);
+    }
+    place.file = format!("/{}", place.file);
+}
+
+/// Puts `/` before each path of `text` that begins with the folder `top` (`home/`).
+fn with_root(text: &str, top: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(top) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let inside = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '-' | '_');
+        if !out.ends_with(inside) {
+            out.push('/');
+        }
+        out.push_str(top);
+        rest = from.get(top.len()..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
 }
 
 fn of_app(app: &Value, file: &FileApp, profile: Option<&str>) -> Result<Profile, Fault> {
@@ -120,12 +171,13 @@ fn of_app(app: &Value, file: &FileApp, profile: Option<&str>) -> Result<Profile,
 }
 
 /// A kustomization may lead to its siblings (`../base`): the tree's root is the repository's, or the highest folder
-/// that may be read above it.
-fn rooted(folder: &Path, profile: Option<&str>) -> Result<(DiskTree, Request), Fault> {
+/// that may be read above it. The flag tells that it is the machine's own root.
+fn rooted(folder: &Path, profile: Option<&str>) -> Result<(DiskTree, Request, bool), Fault> {
     let missing = |e: std::io::Error| {
         Fault::new(FaultKind::NotFound, "cannot be read")
             .about(folder.display().to_string())
             .because(e)
+            .hint("name a directory, or an app as ks/NAMESPACE/NAME or app/NAMESPACE/NAME")
     };
     let full = folder.canonicalize().map_err(missing)?;
     let root = full
@@ -148,7 +200,8 @@ fn rooted(folder: &Path, profile: Option<&str>) -> Result<(DiskTree, Request), F
             );
         }
     };
-    Ok((tree, Request { profile, path }))
+    let outermost = root.parent().is_none();
+    Ok((tree, Request { profile, path }, outermost))
 }
 
 /// Compares a manifest file or a directory with live objects from a file.
@@ -158,7 +211,7 @@ pub fn compare_files(
     profile: Option<&str>,
     file: &FileApp,
 ) -> Result<(AppDrift, Vec<Desired>), Fault> {
-    let (desired, problems) =
+    let (desired, mut problems) =
         if file.app.is_some() || (target.is_dir() && has_kustomization(target)?) {
             let rendered = render_files(target, profile, file)?;
             (rendered.objects, rendered.problems)
@@ -167,7 +220,18 @@ pub fn compare_files(
         } else {
             manifests(&target.display().to_string())?
         };
-    let live = objects_in(&live.display().to_string())?;
+    if desired.is_empty() && problems.is_empty() {
+        // Nothing compared is no agreement.
+        problems.push(
+            Fault::new(
+                FaultKind::Render,
+                "holds no object, so there is nothing to compare",
+            )
+            .about(target.display().to_string())
+            .hint("name the file or the directory that holds the manifests"),
+        );
+    }
+    let live = live_objects(live)?;
     let engine = match &file.app {
         Some(app) if app.get("kind").and_then(Value::as_str) == Some("Application") => {
             drift::Engine::Argo
@@ -212,10 +276,13 @@ fn manifests_below(folder: &Path) -> Result<(Vec<Desired>, Vec<Fault>), Fault> {
             .iter()
             .any(|end| entry.name.ends_with(end))
         {
-            let (mut desired, mut wrong) =
-                manifests(&folder.join(&entry.name).display().to_string())?;
-            all.append(&mut desired);
-            problems.append(&mut wrong);
+            match manifests(&folder.join(&entry.name).display().to_string()) {
+                Ok((mut desired, mut wrong)) => {
+                    all.append(&mut desired);
+                    problems.append(&mut wrong);
+                }
+                Err(fault) => problems.push(fault),
+            }
         }
     }
     Ok((all, problems))
@@ -230,11 +297,39 @@ fn objects_in(path: &str) -> Result<Vec<Value>, Fault> {
     }
 }
 
+/// Reads live objects. An empty file is what a failed `kubectl get` leaves behind, not an empty cluster.
+fn live_objects(path: &Path) -> Result<Vec<Value>, Fault> {
+    let path = path.display().to_string();
+    let objects = objects_in(&path)?;
+    if objects.is_empty() && !is_empty_list(&path)? {
+        return Err(Fault::new(FaultKind::Usage, "holds no object")
+            .about(path)
+            .hint("write it with kubectl get -o yaml --show-managed-fields"));
+    }
+    Ok(objects)
+}
+
+fn is_empty_list(path: &str) -> Result<bool, Fault> {
+    // What came through a pipe has been read already.
+    if path == "-" {
+        return Ok(false);
+    }
+    let stream = yaml::parse(&read_input(path)?);
+    Ok(stream
+        .documents
+        .iter()
+        .filter_map(yaml::Document::root)
+        .any(|root| root.get("items").is_some()))
+}
+
 /// Reads manifests with kubectl's rules, every field with its place; lists are taken apart.
 fn manifests(path: &str) -> Result<(Vec<Desired>, Vec<Fault>), Fault> {
     let stream = yaml::parse(&read_input(path)?);
     let broken = |problem: &yaml::Problem| {
-        Fault::new(FaultKind::Render, problem.message.clone()).at(path, problem.line)
+        Fault::new(FaultKind::Render, "this YAML cannot be read")
+            .at(path, problem.line)
+            .because(&problem.message)
+            .hint("mend the file, then run it again")
     };
     let mut problems: Vec<Fault> = stream.problems.iter().map(broken).collect();
     let mut all = vec![];
@@ -276,7 +371,8 @@ fn manifests(path: &str) -> Result<(Vec<Desired>, Vec<Fault>), Fault> {
                         FaultKind::Render,
                         "this document is no Kubernetes object: kind or name is missing",
                     )
-                    .at(path, root.line()),
+                    .at(path, root.line())
+                    .hint("mend the file, then run it again"),
                 ),
             },
         }

@@ -64,6 +64,10 @@ impl Contexts {
             if !file.exists() {
                 continue;
             }
+            if let Err(fault) = is_text(file) {
+                problems.push(fault);
+                continue;
+            }
             let next = Kubeconfig::read_from(file).and_then(|next| match merged.clone() {
                 Some(before) => before.merge(next),
                 None => Ok(next),
@@ -82,7 +86,10 @@ impl Contexts {
         }
         if names.is_empty() {
             return Err(problems.pop().unwrap_or_else(|| {
+                let files: Vec<String> =
+                    env.files.iter().map(|f| f.display().to_string()).collect();
                 Fault::new(FaultKind::Config, "the kubeconfig has no context")
+                    .about(files.join(", "))
                     .hint("`kubectl config get-contexts` lists them; `gitops-tui demo` needs none")
             }));
         }
@@ -307,6 +314,26 @@ fn missing(env: &KubeEnv) -> Fault {
         .hint("set KUBECONFIG or --kubeconfig; `gitops-tui demo` needs no cluster")
 }
 
+/// Says where a file cannot be read as text. kube takes UTF-16 for granted where a byte order mark says so, and panics
+/// where such a file ends within a character.
+fn is_text(file: &std::path::Path) -> Result<(), Fault> {
+    let wrong = |why: String| {
+        Fault::new(FaultKind::Config, "the kubeconfig cannot be read")
+            .at(file.display().to_string(), None)
+            .because(why)
+            .hint("mend the file, or leave it out of KUBECONFIG")
+    };
+    if file.is_dir() {
+        return Err(wrong("it is a folder, not a file".to_owned()));
+    }
+    let bytes = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+    match bytes.as_slice() {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if bytes.len() % 2 == 0 => Ok(()),
+        bytes if std::str::from_utf8(bytes).is_ok() => Ok(()),
+        _ => Err(wrong("it is not UTF-8 text".to_owned())),
+    }
+}
+
 fn broken(file: &std::path::Path, error: &KubeconfigError) -> Fault {
     let line = match error {
         KubeconfigError::Parse(inner) => inner.location().map(|l| l.line() as usize),
@@ -319,9 +346,13 @@ fn broken(file: &std::path::Path, error: &KubeconfigError) -> Fault {
 }
 
 fn named(context: &str, error: &KubeconfigError) -> Fault {
-    Fault::new(FaultKind::Config, first_line(&error.to_string()))
-        .about(context)
-        .hint("`kubectl config view` shows the merged kubeconfig")
+    Fault::new(
+        FaultKind::Config,
+        "its entry in the kubeconfig cannot be used",
+    )
+    .about(context)
+    .because(first_line(&error.to_string()))
+    .hint("`kubectl config view` shows the merged kubeconfig")
 }
 
 /// Parser errors print the source with them: a kubeconfig's source holds secrets.

@@ -142,7 +142,7 @@ impl Demo {
             .because(
                 "connect to https://dr-west.acme.example:6443: connection refused (os error 111)",
             )
-            .hint("check the VPN, then press R to try again");
+            .hint("check the VPN, then try again");
         let reached = self
             .clusters
             .iter()

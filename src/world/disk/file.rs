@@ -22,7 +22,9 @@ pub fn read_input(path: &str) -> Result<Vec<u8>, Fault> {
             io::ErrorKind::PermissionDenied => FaultKind::Forbidden,
             _ => FaultKind::Usage,
         };
-        Fault::new(kind, format!("cannot read {path}")).because(e)
+        Fault::new(kind, format!("cannot read {path}"))
+            .because(e)
+            .hint("check the path, and who may read it")
     };
     let mut bytes = vec![];
     let read = if path == "-" {

@@ -220,13 +220,16 @@ impl Context<'_> {
     ) -> Result<Kustomization, Fault> {
         let (read, file) = load(self.tree, &root.dir, false)?.ok_or_else(|| {
             let dir = shown(&root.dir);
-            fault_at(
-                at,
+            // The folder that was asked for is no line of a file.
+            let line = at.line().filter(|_| *at.file != *root.dir);
+            Fault::new(
+                FaultKind::Render,
                 format!(
                     "unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in \
                      directory '{dir}'"
                 ),
             )
+            .at(&*at.file, line)
         })?;
         self.inputs.insert(file);
         Ok(read)
@@ -317,7 +320,7 @@ pub(super) fn malformed(problem: &yaml::Problem, place: &Place) -> Fault {
     Fault::new(
         FaultKind::Render,
         format!(
-            "{} is malformed YAML: line {line}: {}",
+            "{} is malformed YAML: {}",
             place.file, problem.message
         ),
     )

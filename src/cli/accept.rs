@@ -11,7 +11,7 @@ use super::env::Env;
 use super::exit::Exit;
 use super::{ask, pick, words};
 use crate::domain::backfill::{FileEdit, Wish};
-use crate::domain::fault::{Fault, FaultKind};
+use crate::domain::fault::Fault;
 use crate::runtime::jobs::{Backfill, Commits, Committed, Jobs};
 
 /// Accepts.
@@ -21,14 +21,7 @@ pub(super) async fn run(jobs: &Jobs, env: &Env, args: &AcceptArgs) -> Result<Exi
     let picked = pick::fields(&compared, &args.field, &args.object, args.all)?;
     if picked.is_empty() {
         let named = !args.field.is_empty() || !args.object.is_empty() || args.all;
-        let sentence = if named {
-            "nothing that was named differs"
-        } else {
-            "no field is chosen"
-        };
-        return Err(Fault::new(FaultKind::Usage, sentence)
-            .about(app.to_string())
-            .hint("see what differs with gitops-tui diff, then name it with --field, --object or --all"));
+        return Err(pick::nothing(&compared, named));
     }
     let mut backfill = jobs
         .plan_accept(&compared, &picked, args.repo.as_deref())

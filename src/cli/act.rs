@@ -9,7 +9,7 @@ use super::documents::{cleaned, emit};
 use super::env::Env;
 use super::exit::Exit;
 use super::{ask, pick, words};
-use crate::domain::fault::{Fault, FaultKind};
+use crate::domain::fault::Fault;
 use crate::domain::fleet::{AppKind, AppRef, Target};
 use crate::domain::object::ObjectId;
 use crate::domain::operate::{Chosen, HoldNote, Plan, SyncOptions};
@@ -71,14 +71,7 @@ pub(super) async fn revert(jobs: &Jobs, env: &Env, args: &RevertArgs) -> Result<
     }
     if chosen.is_empty() {
         let named = !args.field.is_empty() || !args.object.is_empty() || args.all;
-        let sentence = if named {
-            "nothing that was named differs"
-        } else {
-            "no field is chosen"
-        };
-        return Err(Fault::new(FaultKind::Usage, sentence)
-            .about(app.to_string())
-            .hint("see what differs with gitops-tui diff, then name it with --field, --object or --all"));
+        return Err(pick::nothing(&compared, named));
     }
     on(jobs, env, &app, &Asked::Revert(chosen), &args.act).await
 }

@@ -82,11 +82,10 @@ const LONGEST: u64 = 24 * 3_600;
 
 /// Reads an app's name; the next step goes with the error, since clap prints one line.
 fn target(text: &str) -> Result<Target, String> {
-    text.parse::<Target>()
-        .map_err(|fault| match &fault.hint {
-            Some(hint) => format!("{fault}; {hint}"),
-            None => fault.to_string(),
-        })
+    text.parse::<Target>().map_err(|fault| match &fault.hint {
+        Some(hint) => format!("{fault}; {hint}"),
+        None => fault.to_string(),
+    })
 }
 
 /// The commands.

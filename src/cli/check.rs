@@ -63,7 +63,7 @@ pub(super) async fn run(jobs: &Jobs, env: &Env, args: &CheckArgs) -> Result<Exit
     let contexts = say_contexts(&fleet);
     let states = Exit::of_states(checked.iter().map(Checked::state));
     Ok(match (states, contexts) {
-        (Exit::Clean, Exit::CouldNotRun) => Exit::NotCompared,
+        (Exit::Clean, Exit::CouldNotRun | Exit::NotCompared) => Exit::NotCompared,
         (states, _) => states,
     })
 }

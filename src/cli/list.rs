@@ -70,6 +70,10 @@ pub(super) fn say_contexts(fleet: &Fleet) -> Exit {
                 )),
             }
         } else if let Some(fault) = context.cause() {
+            // A kind that could not be listed, or not everywhere: what is not seen is not in sync.
+            if exit == Exit::Clean {
+                exit = Exit::NotCompared;
+            }
             words::problem(fault);
         }
     }

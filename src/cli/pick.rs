@@ -47,9 +47,11 @@ pub(super) fn field(compared: &Compared, text: &str) -> Result<(ObjectId, FieldP
         Some((object, path)) if object.contains('/') => (Some(object), path.trim()),
         _ => (None, text.trim()),
     };
-    let path: FieldPath = path
-        .parse()
-        .map_err(|error| usage(compared, format!("`{path}` is no field path")).because(error))?;
+    let path: FieldPath = path.parse().map_err(|error| {
+        usage(compared, format!("`{path}` is no field path"))
+            .because(error)
+            .hint("write it as gitops-tui diff prints it: spec.ports[port=53].name")
+    })?;
     if let Some(name) = object_name {
         let object = object(compared, name)?;
         if object.fields.iter().any(|f| f.path == path) {
@@ -120,6 +122,24 @@ pub(super) fn fields(
     picked.sort();
     picked.dedup();
     Ok(picked)
+}
+
+/// Says why there is nothing to do; where the comparison failed, that is the reason.
+pub(super) fn nothing(compared: &Compared, named: bool) -> Fault {
+    if let (true, Some(problem)) = (named, compared.drift.problems.first()) {
+        let mut fault = Fault::new(problem.kind, "it cannot be told what differs")
+            .about(compared.app.app.to_string())
+            .because(problem.without_subject());
+        fault.hint.clone_from(&problem.hint);
+        return fault;
+    }
+    let sentence = if named {
+        "nothing that was named differs"
+    } else {
+        "no field is chosen"
+    };
+    usage(compared, sentence.to_owned())
+        .hint("see what differs with gitops-tui diff, then name it with --field, --object or --all")
 }
 
 /// `--all` means what drifted; additions are named one by one or by their object.

@@ -26,9 +26,14 @@ pub(super) fn settings(global: &Global, env: &Env) -> Result<(Settings, Option<F
     if global.demo && global.config.is_none() {
         return Ok((Settings::default(), Some(folders)));
     }
-    let loaded = load_settings(&folders, global.config.as_deref(), &variables, vec![])?;
-    for problem in &loaded.problems {
+    let mut loaded = load_settings(&folders, global.config.as_deref(), &variables, vec![])?;
+    for problem in loaded.problems.iter().chain(&loaded.warnings) {
         words::problem(problem);
+    }
+    if !loaded.problems.is_empty() && !loaded.settings.read_only {
+        // What was left out may have been `readOnly` or a guard: without them nothing is written.
+        loaded.settings.read_only = true;
+        words::say("warning: writes are off until the configuration is mended");
     }
     Ok((loaded.settings, Some(folders)))
 }
@@ -40,9 +45,19 @@ fn variables(env: &Env) -> Variables {
         .collect()
 }
 
-/// Makes the jobs of a run; must be called inside the runtime.
+/// Reads the settings and makes the jobs of a run; must be called inside the runtime.
 pub(super) fn jobs(global: &Global, env: &Env) -> Result<Jobs, Fault> {
     let (settings, folders) = settings(global, env)?;
+    jobs_with(global, env, settings, folders)
+}
+
+/// Makes the jobs of a run by settings that were read; must be called inside the runtime.
+pub(super) fn jobs_with(
+    global: &Global,
+    env: &Env,
+    settings: Settings,
+    folders: Option<Folders>,
+) -> Result<Jobs, Fault> {
     let timeouts = &settings.timeouts;
     let access = Access::new(
         variables(env),

@@ -25,7 +25,7 @@ pub(super) async fn run(global: &Global, env: &Env) -> Result<Exit, Fault> {
     let (settings, folders) = setup::settings(global, env)?;
     let theme = Theme::named(&settings.theme, depth)?;
     let keymap = keymap(&settings.keymap, folders.as_ref());
-    let jobs = setup::jobs(global, env)?;
+    let jobs = setup::jobs_with(global, env, settings.clone(), folders.clone())?;
     if let Some(folders) = folders.filter(|_| !global.demo) {
         // Without a log the screens still run; the reason is worth a word before they open.
         if let Err(fault) = start_log(&folders.state, env.get("GITOPS_TUI_LOG")) {

@@ -7,6 +7,9 @@ use crate::domain::text;
 
 /// Prints a result. A reader that went away (`| head`) is no fault of ours.
 pub(super) fn result(words: &str) {
+    if words.is_empty() {
+        return;
+    }
     let mut out = std::io::stdout().lock();
     let ended = if words.ends_with('\n') { "" } else { "\n" };
     write!(out, "{}{ended}", text::clean(words)).unwrap_or_default();

@@ -4,6 +4,8 @@
 //! second or two: one run serves several assertions.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -325,12 +327,19 @@ fn writes_need_a_yes_and_respect_read_only() {
 #[test]
 fn names_that_mean_nothing_are_usage_faults() {
     let room = Room::new();
+    // Without TERM, so that no terminal of whoever runs the tests is taken.
+    for args in [&[] as &[&str], &["demo"]] {
+        let says = [
+            "this terminal cannot show full screens",
+            "next: use `gitops-tui list`",
+        ];
+        room.says(args, 2, &says);
+    }
     room.says(
-        &[],
+        &["list"],
         2,
         &["there is no kubeconfig", "next: ", "gitops-tui demo"],
     );
-    room.says(&["demo"], 2, &["terminal", "next: "]);
     room.says(
         &["--demo", "list", "--context", "nope"],
         2,
@@ -477,7 +486,7 @@ fn compares_files_without_a_cluster() {
         }
     }
     room.write("git.yaml", MAP)
-        .write("live.yaml", MAP.replace('1', "2"));
+        .write("live.yaml", MAP.replace("\"1\"", "\"2\""));
     let same = room.says(&["diff", "git.yaml", "--live", "git.yaml"], 0, &[]);
     assert!(same.out.contains("in-sync"));
     let form = |form: &str| {
@@ -784,13 +793,15 @@ fn a_reader_that_goes_away_is_no_fault() {
     let room = Room::new();
     let head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata:\n";
     let rows: String = (0..20_000).map(|n| format!("  k{n}: \"{n}\"\n")).collect();
-    room.write("rows.yaml", format!("{head}{rows}"))
-        .write("small.yaml", MAP);
+    room.write("rows.yaml", format!("{head}{rows}")).write(
+        "more.yaml",
+        format!("{head}{rows}  k: more\n").replace("\"1", "\"2"),
+    );
     for args in [
         &["completions", "bash"] as &[&str],
         &["--help"],
-        &["diff", "rows.yaml", "--live", "small.yaml"],
-        &["diff", "rows.yaml", "--live", "small.yaml", "-o", "json"],
+        &["diff", "rows.yaml", "--live", "more.yaml"],
+        &["diff", "rows.yaml", "--live", "more.yaml", "-o", "json"],
     ] {
         let mut child = room
             .command(args)
@@ -856,4 +867,76 @@ fn a_configuration_with_unknown_keys_is_said_and_the_rest_counts() {
         2,
         &["gone.yaml", "next: "],
     );
+}
+
+/// Answers like an API server with Flux's kinds, one of which cannot be listed: `listed` is the answer to that.
+fn server(listed: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            reader.read_line(&mut line).unwrap();
+            loop {
+                let mut header = String::new();
+                if reader.read_line(&mut header).unwrap_or_default() <= 2 {
+                    break;
+                }
+            }
+            let path = line.split([' ', '?']).nth(1).unwrap_or_default();
+            let (status, body) = match path {
+                "/version" => (
+                    "200 OK",
+                    r#"{"major":"1","minor":"33","gitVersion":"v1.33.0"}"#,
+                ),
+                "/api" => ("200 OK", r#"{"kind":"APIVersions","versions":["v1"]}"#),
+                "/api/v1" => (
+                    "200 OK",
+                    r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[]}"#,
+                ),
+                "/apis" => ("200 OK", GROUPS),
+                "/apis/kustomize.toolkit.fluxcd.io/v1" => ("200 OK", KINDS),
+                _ if listed.contains("403") => ("403 Forbidden", listed),
+                _ => ("200 OK", listed),
+            };
+            drop(write!(
+                stream,
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            ));
+        }
+    });
+    format!(
+        "apiVersion: v1\nkind: Config\nclusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]\n\
+         contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
+    )
+}
+
+const GROUPS: &str = r#"{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"kustomize.toolkit.fluxcd.io",
+"versions":[{"groupVersion":"kustomize.toolkit.fluxcd.io/v1","version":"v1"}],
+"preferredVersion":{"groupVersion":"kustomize.toolkit.fluxcd.io/v1","version":"v1"}}]}"#;
+const KINDS: &str = r#"{"kind":"APIResourceList","groupVersion":"kustomize.toolkit.fluxcd.io/v1","resources":[
+{"name":"kustomizations","singularName":"","namespaced":true,"kind":"Kustomization","verbs":["get","list","watch","patch"]}]}"#;
+
+#[test]
+fn a_list_that_cannot_be_read_is_never_no_drift() {
+    let room = Room::new();
+    let forbidden = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no \u001b[31mlist","reason":"Forbidden","code":403}"#;
+    room.write("forbidden", server(forbidden))
+        .write("garbage", server("<html>please log in</html>"));
+    let says = [
+        "c: not allowed to list kustomizations",
+        "next: it needs list and watch",
+    ];
+    room.says(&["list", "--kubeconfig", "forbidden"], 2, &says);
+    room.says(&["check", "--kubeconfig", "forbidden"], 3, &says);
+    let says = [
+        "c: could not list kustomizations",
+        "no JSON",
+        "next: check that the address",
+    ];
+    room.says(&["list", "--kubeconfig", "garbage"], 3, &says);
+    room.says(&["check", "--kubeconfig", "garbage"], 3, &says);
 }

@@ -270,7 +270,7 @@ pub fn hold(app: &App, note: &HoldNote, actor: &Actor) -> Result<Plan, Fault> {
 /// Plans a resume: what the hold changed is put back exactly as it was.
 pub fn resume(app: &App) -> Result<Plan, Fault> {
     let Some(hold) = &app.hold else {
-        return Err(refused(app, "it is not held"));
+        return Err(refused(app, "it is not held").hint("gitops-tui list shows what is held"));
     };
     let mut plan = match hold.kind {
         HoldKind::Suspended => flux::resume(app)?,

@@ -194,7 +194,7 @@ impl Merge {
             let sentence = format!("the setting `{}` is left out: {e}", setting.join("."));
             self.loaded.problems.push(place(
                 Fault::new(FaultKind::Config, sentence)
-                    .hint("`gitops-tui config` prints every setting"),
+                    .hint("docs/config.md lists every setting"),
             ));
             return;
         }
@@ -226,7 +226,7 @@ fn read_file(path: &str, text: &str) -> Result<Value, Fault> {
             format!("the configuration is left out: {sentence}"),
         )
         .at(path, e.location().map(|l| l.line()))
-        .hint("correct the file; `gitops-tui config` prints every setting")
+        .hint("correct the file; docs/config.md lists every setting")
     };
     match serde_yaml::from_str(text.trim_start_matches('\u{FEFF}')).map_err(|e| wrong(&e))? {
         Value::Null => Ok(Value::Object(Map::new())),

@@ -147,7 +147,8 @@ impl Jobs {
             return Err(about(Fault::new(
                 FaultKind::Refused,
                 "read-only: nothing is committed",
-            )));
+            ))
+            .hint("start without --read-only (and without readOnly: true)"));
         }
         if backfill.plan.files.is_empty() {
             return Err(

@@ -153,7 +153,7 @@ impl Jobs {
             .map(ToString::to_string)
             .collect();
         Fault::new(FaultKind::Usage, format!("there is no context `{context}`"))
-            .hint(format!("the kubeconfig has: {}", names.join(", ")))
+            .hint(format!("there are: {}", names.join(", ")))
     }
 
     /// Gives the permit to write, unless the run is read-only.

@@ -30,7 +30,8 @@ pub(super) fn of(context: &str, doing: &str, error: &kube::Error) -> Fault {
             FaultKind::Internal,
             format!("could not {doing}: the answer is no JSON that could be read"),
         )
-        .about(context),
+        .about(context)
+        .hint("check that the address is the API server's: a proxy or a login page may answer in its place"),
         error => transport(context, doing, error),
     }
 }

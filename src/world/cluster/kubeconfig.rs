@@ -316,6 +316,10 @@ fn missing(env: &KubeEnv) -> Fault {
 
 /// Says where a file cannot be read as text. kube takes UTF-16 for granted where a byte order mark says so, and panics
 /// where such a file ends within a character.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where the kubeconfig is read"
+)]
 fn is_text(file: &std::path::Path) -> Result<(), Fault> {
     let wrong = |why: String| {
         Fault::new(FaultKind::Config, "the kubeconfig cannot be read")

@@ -57,6 +57,7 @@ fn cannot_read(path: &Path, error: &io::Error) -> Fault {
     Fault::new(FaultKind::Config, "the configuration cannot be read")
         .at(path.display().to_string(), None)
         .because(error)
+        .hint("check the path, and who may read it")
 }
 
 /// Opens `~/` in the settings that are paths.

@@ -230,6 +230,7 @@ impl Context<'_> {
                 ),
             )
             .at(&*at.file, line)
+            .hint("add a kustomization.yaml, or name another directory")
         })?;
         self.inputs.insert(file);
         Ok(read)

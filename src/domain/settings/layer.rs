@@ -193,8 +193,7 @@ impl Merge {
         if let Err(e) = serde_json::from_value::<Settings>(layer) {
             let sentence = format!("the setting `{}` is left out: {e}", setting.join("."));
             self.loaded.problems.push(place(
-                Fault::new(FaultKind::Config, sentence)
-                    .hint("docs/config.md lists every setting"),
+                Fault::new(FaultKind::Config, sentence).hint("docs/config.md lists every setting"),
             ));
             return;
         }

@@ -1,8 +1,8 @@
 //! YAML that remembers its bytes.
 //!
-//! Manifests are read the way the Go tools read them ([`parse`]), and every node knows the bytes and the line it came
+//! Manifests are read the way the Go tools read them ([`parse()`]), and every node knows the bytes and the line it came
 //! from, so that a value can be traced to its place and edited there without touching anything else. Two dialects
-//! exist, since two exist in the field ([`Dialect`]). Writing follows `kustomize build` byte for byte ([`emit`]).
+//! exist, since two exist in the field ([`Dialect`]). Writing follows `kustomize build` byte for byte ([`emit()`]).
 //! granit-parser is wrapped in `parse` and named nowhere else.
 
 pub mod edit;

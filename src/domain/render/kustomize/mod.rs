@@ -1,7 +1,7 @@
 //! A kustomize-compatible engine (5.8.1) that keeps the origin of every field.
 //!
 //! [`build`] renders a folder as `kustomize build` does, byte for byte, except that a broken part becomes a problem
-//! instead of ending the build. [`load`] hands out the words of a kustomization file ([`Kustomization`]), so that the
+//! instead of ending the build. [`load()`] hands out the words of a kustomization file ([`Kustomization`]), so that the
 //! layers above can add their own entries and hand the file back. One file holds one transformer; all of them work on
 //! the same tree ([`Node`]), whose nodes know where they came from.
 

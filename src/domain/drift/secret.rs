@@ -9,6 +9,7 @@ use super::FieldDrift;
 use super::walk::Difference;
 use crate::domain::object::{Desired, FieldPath, ObjectId, PathStep};
 use crate::domain::text::{self, MASK};
+use crate::domain::yaml::RouteStep;
 
 /// Metadata of a Secret that is shown.
 const HARMLESS: &[&str] = &[
@@ -129,27 +130,69 @@ impl<'a> Secrecy<'a> {
             mask_the_rest(&mut live);
         }
         for route in self.desired.into_iter().flat_map(|d| &d.secret_routes) {
-            let pointer: String = route
-                .0
-                .iter()
-                .map(|step| match step {
-                    crate::domain::yaml::RouteStep::Key(key) => {
-                        format!("/{}", key.replace('~', "~0").replace('/', "~1"))
-                    }
-                    crate::domain::yaml::RouteStep::Index(index) => format!("/{index}"),
-                })
-                .collect();
-            let equal = git.as_ref().and_then(|g| g.pointer(&pointer))
-                == live.as_ref().and_then(|l| l.pointer(&pointer));
+            let pointer = route.0.iter().map(pointer_step).collect::<String>();
+            let twins = match (self.desired, &live) {
+                (Some(desired), Some(live)) => twins(&desired.value, live, &route.0),
+                _ => vec![],
+            };
+            let of_git = git.as_ref().and_then(|g| g.pointer(&pointer));
+            let equal = !twins.is_empty()
+                && twins.iter().all(|twin| {
+                    of_git == live.as_ref().and_then(|l| l.pointer(twin)) && of_git.is_some()
+                });
             let (one, other) = text::mask(equal);
             if let Some(value) = git.as_mut().and_then(|g| g.pointer_mut(&pointer)) {
                 *value = Value::from(one);
             }
-            if let Some(value) = live.as_mut().and_then(|l| l.pointer_mut(&pointer)) {
-                *value = Value::from(other);
+            for twin in twins {
+                if let Some(value) = live.as_mut().and_then(|l| l.pointer_mut(&twin)) {
+                    *value = Value::from(other);
+                }
             }
         }
         (git, live)
+    }
+}
+
+fn pointer_step(step: &RouteStep) -> String {
+    match step {
+        RouteStep::Key(key) => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+        RouteStep::Index(index) => format!("/{index}"),
+    }
+}
+
+/// Returns where in `live` the place `route` of `git` may be: list items by their name, which may have moved; items
+/// without one at their place, or anywhere where the list has another length.
+fn twins(git: &Value, live: &Value, route: &[RouteStep]) -> Vec<String> {
+    let Some((step, rest)) = route.split_first() else {
+        return vec![String::new()];
+    };
+    let below = |git: &Value, live: Option<&Value>, step: &RouteStep| -> Vec<String> {
+        let found = live.map_or(vec![], |live| twins(git, live, rest));
+        let head = pointer_step(step);
+        found
+            .into_iter()
+            .map(|tail| format!("{head}{tail}"))
+            .collect()
+    };
+    match step {
+        RouteStep::Key(key) => {
+            let git = git.get(key.as_str()).unwrap_or(&Value::Null);
+            below(git, live.get(key.as_str()), step)
+        }
+        RouteStep::Index(index) => {
+            let items = |side: &'_ Value| side.as_array().map_or(0, Vec::len);
+            let item = git.get(*index).unwrap_or(&Value::Null);
+            let name = item.get("name");
+            let is_twin = |at: &usize| match (name, live.get(*at).and_then(|l| l.get("name"))) {
+                (Some(one), Some(other)) => one == other,
+                _ => at == index || items(git) != items(live),
+            };
+            (0..items(live))
+                .filter(is_twin)
+                .flat_map(|at| below(item, live.get(at), &RouteStep::Index(at)))
+                .collect()
+        }
     }
 }
 
@@ -209,4 +252,35 @@ fn mask_the_rest(side: &mut Option<Value>) {
 pub(super) fn note(field: &FieldDrift) -> Option<String> {
     (field.masked && field.git.is_some() && field.live.is_some())
         .then(|| "the secret values differ".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn finds_a_secret_field_where_live_moved_it() {
+        let key = |key: &str| RouteStep::Key(key.into());
+        let route = [key("env"), RouteStep::Index(0), key("value")];
+        let git = json!({"env": [{"name": "A", "value": "s"}, {"name": "B", "value": "t"}]});
+        for (live, expect) in [
+            (git.clone(), vec!["/env/0/value"]),
+            (
+                json!({"env": [{"name": "X"}, {"name": "B"}, {"name": "A", "value": "s"}]}),
+                vec!["/env/2/value"],
+            ),
+            (json!({"env": [{"name": "B", "value": "t"}]}), vec![]),
+            (json!({}), vec![]),
+        ] {
+            assert_eq!(twins(&git, &live, &route), expect, "{live}");
+        }
+        let git = json!({"env": [{"value": "s"}]});
+        let live = json!({"env": [{"value": "x"}, {"value": "s"}]});
+        assert_eq!(
+            twins(&git, &live, &route),
+            ["/env/0/value", "/env/1/value"],
+            "nobody knows which of the two it is"
+        );
+    }
 }

@@ -37,7 +37,7 @@ fn blocks(page: &str) -> Vec<(String, String)> {
         match (open.as_mut(), line.strip_prefix("```")) {
             (None, Some(info)) => open = Some((info.to_owned(), String::new())),
             (Some(_), Some(_)) => all.extend(open.take()),
-            (Some((_, text)), None) => *text += &format!("{line}\n"),
+            (Some((_, text)), None) => text.extend([line, "\n"]),
             (None, None) => {}
         }
     }

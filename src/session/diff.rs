@@ -34,6 +34,8 @@ impl DiffScreen {
             shown: vec![],
             unified: vec![],
             fields: vec![],
+            quiet: vec![],
+            stops: vec![],
             listed: vec![],
             list: List::default(),
             column: 0,
@@ -73,14 +75,48 @@ impl DiffScreen {
     /// Works out what is shown, after a switch.
     fn reshow(&mut self, object: &ObjectDrift) {
         let row = self.row();
-        self.shown = fold(&self.aligned, self.context);
-        self.unified = unified(&self.aligned, &self.shown);
+        self.quiet = self.quiet_rows(object);
+        self.stops = self.changes();
+        self.refold();
         self.listed = (0..object.fields.len())
             .filter(|at| self.noise || object.fields.get(*at).is_some_and(is_shown))
             .collect();
         if let Some(row) = row {
             self.go_row(row);
         }
+    }
+
+    fn refold(&mut self) {
+        self.shown = fold(&self.aligned, self.context, |row| !self.is_quiet(row));
+        self.unified = unified(&self.aligned, &self.shown);
+    }
+
+    /// Finds the rows that differ without being a difference that is shown. Where a shown difference has no row of its
+    /// own, no row is quiet: better too much on the screen than a drift that cannot be seen.
+    fn quiet_rows(&self, object: &ObjectDrift) -> Vec<bool> {
+        let one_side = object.sides.git.is_none() || object.sides.live.is_none();
+        let shown = |at: usize| object.fields.get(at).is_some_and(is_shown);
+        let placed: BTreeSet<usize> = self.fields.iter().flatten().copied().collect();
+        let hidden_drift = (0..object.fields.len()).any(|at| shown(at) && !placed.contains(&at));
+        let all = self.noise || one_side || hidden_drift;
+        let rows = self.aligned.rows().iter().zip(&self.fields);
+        rows.map(|(row, field)| !all && row.kind != RowKind::Same && !field.is_some_and(shown))
+            .collect()
+    }
+
+    /// Tells whether a row differs without being a difference that is shown.
+    pub fn is_quiet(&self, row: usize) -> bool {
+        self.quiet.get(row).copied().unwrap_or(false)
+    }
+
+    fn changes(&self) -> Vec<usize> {
+        let rows = self.aligned.rows();
+        let counts = |at: usize| {
+            rows.get(at).is_some_and(|r| r.kind != RowKind::Same) && !self.is_quiet(at)
+        };
+        (0..rows.len())
+            .filter(|at| counts(*at) && !at.checked_sub(1).is_some_and(counts))
+            .collect()
     }
 
     /// Returns how many lines the view shows.
@@ -131,8 +167,7 @@ impl DiffScreen {
     fn first(&mut self) {
         self.list = List::default();
         self.column = 0;
-        if let Some(hunk) = self.aligned.hunks().first() {
-            let row = hunk.start;
+        if let Some(row) = self.stops.first().copied() {
             self.go_row(row);
             self.reveal(row);
         }
@@ -164,11 +199,11 @@ impl DiffScreen {
         }
         let Some(row) = self.row() else { return };
         let found = if forward {
-            self.aligned.next_hunk(row)
+            self.stops.iter().find(|stop| **stop > row)
         } else {
-            self.aligned.previous_hunk(row)
+            self.stops.iter().rfind(|stop| **stop < row)
         };
-        if let Some(row) = found {
+        if let Some(row) = found.copied() {
             self.go_row(row);
             self.reveal(row);
         }
@@ -201,8 +236,7 @@ impl DiffScreen {
         if let Some(row) = found {
             if !self.shown.contains(&Shown::Row(row)) {
                 self.context = usize::MAX;
-                self.shown = fold(&self.aligned, self.context);
-                self.unified = unified(&self.aligned, &self.shown);
+                self.refold();
             }
             self.go_row(row);
         }

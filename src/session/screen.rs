@@ -173,6 +173,10 @@ pub struct DiffScreen {
     pub unified: Vec<UnifiedLine>,
     /// For each row, the difference that it shows: its place in the object's fields.
     pub fields: Vec<Option<usize>>,
+    /// For each row, whether it differs without being a difference that is shown: a default, noise.
+    pub quiet: Vec<bool>,
+    /// The rows at which the changes begin that are shown, top to bottom.
+    pub stops: Vec<usize>,
     /// The fields that the field view lists.
     pub listed: Vec<usize>,
     /// Where the cursor is, in what the view shows.

@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::paint::{column, line, say};
 use super::{Parts, highlight};
 use crate::domain::diff::{Piece, RowKind, Shown};
-use crate::domain::drift::{FieldDrift, FieldStatus, ObjectDrift, OwnerClass, Verdict};
+use crate::domain::drift::{FieldDrift, ObjectDrift, OwnerClass, Verdict};
 use crate::domain::text::{Line, Role, clean_line, pad, width};
 use crate::session::Session;
 use crate::session::screen::{DiffScreen, UnifiedLine, View};
@@ -75,9 +75,9 @@ fn title(session: &Session, screen: &DiffScreen) -> Line {
         &mut out,
         Role::Dim,
         &format!(
-            "  {} · {} hunk(s)",
+            "  {} · {} change(s)",
             screen.view.word(),
-            screen.aligned.hunks().len()
+            screen.stops.len()
         ),
     );
     let marked: usize = screen
@@ -106,14 +106,6 @@ fn title(session: &Session, screen: &DiffScreen) -> Line {
     out
 }
 
-/// Tells whether a difference is noise to the eye while noise is hidden.
-fn is_noise(field: Option<&FieldDrift>) -> bool {
-    field.is_some_and(|f| {
-        matches!(f.verdict, Verdict::Ignored | Verdict::Noise)
-            || f.status == FieldStatus::ExtraForeign
-    })
-}
-
 fn gutter(screen: &DiffScreen, field: Option<&FieldDrift>, cursor: bool) -> Line {
     let mut out = Line::default();
     out.push(Role::Key, if cursor { "▌" } else { " " });
@@ -134,10 +126,16 @@ fn blame(out: &mut Line, screen: &DiffScreen, field: Option<&FieldDrift>, change
     }
 }
 
-fn fold_line(rows: usize, cursor: bool) -> Line {
+/// Draws a fold; what is folded as noise is told apart from what is equal.
+fn fold_line(screen: &DiffScreen, first: usize, rows: usize, cursor: bool) -> Line {
     let mut out = Line::default();
     out.push(Role::Key, if cursor { "▌" } else { " " });
-    out.push(Role::Fold, format!("      ⋯ {rows} unchanged lines"));
+    let quiet = screen.quiet.iter().skip(first).take(rows).filter(|q| **q).count();
+    let words = match quiet {
+        0 => format!("      ⋯ {rows} unchanged lines"),
+        _ => format!("      ⋯ {rows} lines, {quiet} of them noise (. shows it)"),
+    };
+    out.push(Role::Fold, words);
     out
 }
 
@@ -149,7 +147,7 @@ fn side_by_side(
     wide: usize,
 ) -> Line {
     let at = match shown {
-        Shown::Fold { rows, .. } => return fold_line(rows, cursor),
+        Shown::Fold { first, rows } => return fold_line(screen, first, rows, cursor),
         Shown::Row(at) => at,
     };
     let Some(row) = screen.aligned.rows().get(at).copied() else {
@@ -165,7 +163,7 @@ fn side_by_side(
     blame(&mut out, screen, field, row.kind != RowKind::Same);
     let left = wide.saturating_sub(5 + if screen.blame { BLAME + 1 } else { 0 }) / 2;
     let (ours, theirs) = screen.aligned.words(row);
-    let quiet = row.kind != RowKind::Same && is_noise(field) && !screen.noise;
+    let quiet = screen.is_quiet(at);
     let sign = match row.kind {
         RowKind::Same => " ",
         _ if quiet => "·",
@@ -207,8 +205,8 @@ fn unified(
     cursor: bool,
     wide: usize,
 ) -> Line {
-    if let UnifiedLine::Shown(Shown::Fold { rows, .. }) = shown {
-        return fold_line(rows, cursor);
+    if let UnifiedLine::Shown(Shown::Fold { first, rows }) = shown {
+        return fold_line(screen, first, rows, cursor);
     }
     let at = shown.row();
     let Some(row) = screen.aligned.rows().get(at).copied() else {
@@ -223,7 +221,7 @@ fn unified(
     let mut out = gutter(screen, field, cursor);
     blame(&mut out, screen, field, row.kind != RowKind::Same);
     let (ours, theirs) = screen.aligned.words(row);
-    let quiet = row.kind != RowKind::Same && is_noise(field) && !screen.noise;
+    let quiet = screen.is_quiet(at);
     let (sign, side, line, pieces, role) = match shown {
         UnifiedLine::Shown(_) => (
             " ",

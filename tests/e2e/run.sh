@@ -10,11 +10,13 @@ export GITOPS_TUI=${GITOPS_TUI:-$target/debug/gitops-tui}
 [ -x "$GITOPS_TUI" ] || { echo "no program at $GITOPS_TUI: run cargo build first"; exit 2; }
 stories=("$@")
 [ ${#stories[@]} -gt 0 ] || stories=([0-9]*.sh)
+command -v tmux >/dev/null || { echo "tmux is missing: apt-get install tmux"; exit 2; }
 passed=0 failed=0
 for story in "${stories[@]}"; do
+  begun=$SECONDS
   if bash "$story"; then
     passed=$((passed + 1))
-    echo "ok   $story"
+    echo "ok   $story ($((SECONDS - begun)) s)"
   else
     failed=$((failed + 1))
     echo "FAIL $story"

@@ -116,22 +116,6 @@ impl Aligned {
             _ => (Piece::whole(left, false), Piece::whole(right, false)),
         }
     }
-
-    /// Returns the first row of the next hunk after `row`.
-    pub fn next_hunk(&self, row: usize) -> Option<usize> {
-        self.hunks
-            .iter()
-            .map(|h| h.start)
-            .find(|start| *start > row)
-    }
-
-    /// Returns the first row of the hunk before `row`.
-    pub fn previous_hunk(&self, row: usize) -> Option<usize> {
-        self.hunks
-            .iter()
-            .map(|h| h.start)
-            .rfind(|start| *start < row)
-    }
 }
 
 /// Tells whether pairing exactly would take too long: two long stretches whose lines are mostly the same ones, in
@@ -250,12 +234,9 @@ mod tests {
     }
 
     #[test]
-    fn steps_over_hunks() {
+    fn finds_the_hunks() {
         let aligned = Aligned::new("a\nb\nc\nd\ne", "a\nB\nc\nd\nE");
         assert_eq!(aligned.hunks(), [1..2, 4..5]);
-        assert_eq!(aligned.next_hunk(1), Some(4));
-        assert_eq!(aligned.previous_hunk(4), Some(1));
-        assert_eq!(aligned.next_hunk(4), None);
     }
 
     #[test]

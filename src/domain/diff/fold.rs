@@ -25,13 +25,13 @@ impl Shown {
     }
 }
 
-/// Folds what is more than `context` rows away from a change; a stretch of one or two rows is never folded. A text
-/// without any change is folded to nothing but its fold.
-pub fn fold(aligned: &Aligned, context: usize) -> Vec<Shown> {
+/// Folds what is more than `context` rows away from a change that `counts` (told by its row); a stretch of one or two
+/// rows is never folded. A text without any such change is folded to nothing but its fold.
+pub fn fold(aligned: &Aligned, context: usize, counts: impl Fn(usize) -> bool) -> Vec<Shown> {
     let rows = aligned.rows();
     let mut near = vec![false; rows.len()];
     for (at, row) in rows.iter().enumerate() {
-        if row.kind != RowKind::Same {
+        if row.kind != RowKind::Same && counts(at) {
             let last = at.saturating_add(context).min(rows.len() - 1);
             // the rows up to the last change before this one are set already
             for flag in near[at.saturating_sub(context)..=last].iter_mut().rev() {
@@ -74,17 +74,19 @@ mod tests {
         let mut right = left.clone();
         right[10] = "x".into();
         let aligned = Aligned::new(&left.join("\n"), &right.join("\n"));
-        let shown = fold(&aligned, 2);
+        let shown = fold(&aligned, 2, |_| true);
         assert_eq!(shown[0], Shown::Fold { first: 0, rows: 8 });
         assert_eq!(shown[1], Shown::Row(8));
         assert_eq!(shown[5], Shown::Row(12));
         assert_eq!(shown[6], Shown::Fold { first: 13, rows: 7 });
-        assert_eq!(fold(&aligned, usize::MAX).len(), 20);
+        assert_eq!(fold(&aligned, usize::MAX, |_| true).len(), 20);
+        let none = fold(&aligned, 2, |row| row != 10);
+        assert_eq!(none, [Shown::Fold { first: 0, rows: 20 }]);
     }
 
     #[test]
     fn folds_nothing_short() {
         let aligned = Aligned::new("a\nb\nx", "a\nb\ny");
-        assert_eq!(fold(&aligned, 0).len(), 3);
+        assert_eq!(fold(&aligned, 0, |_| true).len(), 3);
     }
 }

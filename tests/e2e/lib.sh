@@ -19,12 +19,14 @@ trap 'exit 130' INT TERM
 shell() {
   local width=$1 height=$2
   shift 2
+  local more=
+  [ $# -eq 0 ] || more=$(printf " '%s'" "$@")
   mkdir -p "$work/home" "$work/tmp"
   cat >"$work/sh" <<END
 #!/bin/sh
 cd '$work'
 exec env -i HOME='$work/home' TMPDIR='$work/tmp' PATH='$PATH' TERM=screen-256color LANG=C.UTF-8 PS1='ready> ' \
-  TUI='$GITOPS_TUI' $(printf " '%s'" "$@") sh -i
+  TUI='$GITOPS_TUI' $more sh -i
 END
   chmod +x "$work/sh"
   tmux -L "$socket" -f /dev/null new-session -d -x "$width" -y "$height" "$work/sh"
@@ -43,7 +45,7 @@ run() {
 }
 keys() { tmux -L "$socket" send-keys "$@"; }
 type() { tmux -L "$socket" send-keys -l -- "$1"; }
-screen() { tmux -L "$socket" capture-pane -p; }
+screen() { tmux -L "$socket" capture-pane -p 2>/dev/null; }
 colours() { tmux -L "$socket" capture-pane -p -e; }
 pane() { tmux -L "$socket" display-message -p "#{$1}"; }
 # program: the process id of the running program

@@ -21,6 +21,7 @@ mod tui;
 mod words;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser as _};
 
@@ -29,6 +30,9 @@ use env::Env;
 use exit::Exit;
 
 use crate::domain::fault::{Fault, FaultKind};
+
+/// How long the end of the program waits for work that cannot be stopped.
+const LAST_WAIT: Duration = Duration::from_millis(500);
 
 /// Runs the program and returns its exit code.
 pub fn main() -> ExitCode {
@@ -64,8 +68,9 @@ fn run(cli: Cli, env: &Env) -> Result<Exit, Fault> {
             .because(error)
         })?;
     let ended = runtime.block_on(command(cli, env));
-    // A fetch or a connection that still hangs must not keep the program from ending.
-    runtime.shutdown_background();
+    // What still runs is let go, so that the demo's folder is removed; a fetch that hangs must not keep the program from
+    // ending.
+    runtime.shutdown_timeout(LAST_WAIT);
     ended
 }
 

@@ -364,7 +364,10 @@ impl Session {
                 Screen::Fleet(fleet) => refresh_fleet(fleet, &self.fleet, now),
                 Screen::App(app) => {
                     let drift = self.compared.get(&app.app).and_then(|c| c.drift());
-                    let on = app.rows.get(app.list.at).map(|r| r.id.clone());
+                    // while nothing is compared, a cursor that was never moved waits on top for what drifted
+                    let waits = |row: &&ObjectRow| row.index.is_none() && app.list.at == 0;
+                    let on = app.rows.get(app.list.at).filter(|r| !waits(r));
+                    let on = on.map(|r| r.id.clone());
                     app.rows = object_rows(self.fleet.get(&app.app), drift);
                     if let Some(at) = on.and_then(|id| app.rows.iter().position(|r| r.id == id)) {
                         app.list.to(at);

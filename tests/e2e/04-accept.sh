@@ -5,8 +5,7 @@ for size in '80 24' '120 40'; do
   fleet checkout drifted
   goto checkout
   keys Enter
-  see 'checkout-api'
-  see 'kubectl-set'
+  match 'drifted +Deployment +checkout/checkout-api'
   keys d
   # the diff opens on what drifted, with blame and origin of the field
   see '2.14.1-hotfix'

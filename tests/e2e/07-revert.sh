@@ -3,7 +3,7 @@
 start 120 40
 goto checkout
 keys Enter
-see 'checkout-api'
+match 'drifted +Deployment +checkout/checkout-api'
 keys d
 see '2.14.1-hotfix'
 keys u

@@ -26,7 +26,6 @@ keys :
 see 'run an action'
 type contexts
 keys Enter
-see 'dr-west'
-see 'refused'
+match 'unreachable +dr-west'
 keys Q
 ends 0

@@ -3,7 +3,7 @@
 start 80 24
 goto checkout
 keys Enter
-see 'checkout-api'
+match 'drifted +Deployment +checkout/checkout-api'
 keys C-z
 until_true "$patience" 'not stopped' plain_screen
 until_true 10 'no cursor in the shell' cursor_shown

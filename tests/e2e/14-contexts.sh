@@ -7,7 +7,11 @@ keys 5
 match 'prod-eu'
 match 'staging'
 match 'dr-west'
+match 'unreachable +dr-west'
+keys G
+keys i
 see 'refused'
+keys Escape
 keys 1
 fleet checkout drifted
 keys Q

@@ -19,6 +19,7 @@ mod backfill;
 mod cli;
 mod cluster;
 mod demo;
+mod docs;
 mod drift;
 mod edit;
 mod flux_render;

@@ -39,11 +39,17 @@ const PATIENCE: Duration = Duration::from_mins(3);
 
 #[tokio::main]
 async fn main() -> Result<(), Fault> {
-    let folder = std::env::args().nth(1).unwrap_or_else(|| "assets".to_owned());
+    let folder = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| "assets".to_owned());
     let folder = PathBuf::from(folder);
     let mut stage = Stage::open()?;
-    stage.until(|s| s.compared.len() >= 13 && !shown(s, "unreachable").is_empty()).await?;
-    stage.until(|s| s.running.is_empty() && s.waiting().is_none()).await?;
+    stage
+        .until(|s| s.compared.len() >= 13 && !shown(s, "unreachable").is_empty())
+        .await?;
+    stage
+        .until(|s| s.running.is_empty() && s.waiting().is_none())
+        .await?;
     stage.save(&folder, "fleet")?;
     stage.play("/checkout<enter><enter>")?;
     stage.until(|s| !shown(s, "kubectl-set").is_empty()).await?;
@@ -52,7 +58,9 @@ async fn main() -> Result<(), Fault> {
     stage.until(|s| !shown(s, "1 marked").is_empty()).await?;
     stage.save(&folder, "diff")?;
     stage.play("a")?;
-    stage.until(|s| matches!(s.sheets.last(), Some(Sheet::Accept(_)))).await?;
+    stage
+        .until(|s| matches!(s.sheets.last(), Some(Sheet::Accept(_))))
+        .await?;
     stage.save(&folder, "accept")
 }
 
@@ -61,7 +69,10 @@ fn shown(session: &Session, text: &str) -> String {
     let Ok(buffer) = frame(session) else {
         return String::new();
     };
-    lines(&buffer).into_iter().find(|line| line.contains(text)).unwrap_or_default()
+    lines(&buffer)
+        .into_iter()
+        .find(|line| line.contains(text))
+        .unwrap_or_default()
 }
 
 fn wrong(sentence: &str, cause: impl std::fmt::Display) -> Fault {
@@ -77,9 +88,15 @@ struct Stage {
 
 impl Stage {
     fn open() -> Result<Self, Fault> {
-        let now = NOW.parse().map_err(|e| wrong("the fixed time is no time", e))?;
+        let now = NOW
+            .parse()
+            .map_err(|e| wrong("the fixed time is no time", e))?;
         let demo = Demo::start(now)?;
-        let mirrors = demo.repository().parent().unwrap_or(Path::new(".")).join("mirrors");
+        let mirrors = demo
+            .repository()
+            .parent()
+            .unwrap_or(Path::new("."))
+            .join("mirrors");
         let options = JobOptions {
             mirrors,
             actor: "oncall".to_owned(),
@@ -89,14 +106,24 @@ impl Stage {
         let access = Access::new(Variables::default(), Timeouts::default());
         let jobs = Jobs::new(Places::demo(demo), Settings::default(), options, access);
         let (sender, inbox) = mpsc::unbounded_channel();
-        let options = Options { now, ..Options::default() };
+        let options = Options {
+            now,
+            ..Options::default()
+        };
         let mut session = Session::new(jobs.empty_fleet(), options);
         let mut performer = Performer::new(jobs, sender);
         performer.watch();
-        for effect in session.update(Message::Resize { width: COLUMNS, height: ROWS }) {
+        for effect in session.update(Message::Resize {
+            width: COLUMNS,
+            height: ROWS,
+        }) {
             performer.perform(effect);
         }
-        Ok(Self { session, performer, inbox })
+        Ok(Self {
+            session,
+            performer,
+            inbox,
+        })
     }
 
     fn update(&mut self, message: Message) {
@@ -119,7 +146,11 @@ impl Stage {
     async fn until(&mut self, met: impl Fn(&Session) -> bool) -> Result<(), Fault> {
         let all = async {
             loop {
-                let pause = if met(&self.session) { Duration::from_secs(2) } else { PATIENCE };
+                let pause = if met(&self.session) {
+                    Duration::from_secs(2)
+                } else {
+                    PATIENCE
+                };
                 match tokio::time::timeout(pause, self.inbox.recv()).await {
                     Ok(Some(message)) => self.update(message),
                     Ok(None) | Err(_) => return met(&self.session),
@@ -128,18 +159,24 @@ impl Stage {
         };
         match tokio::time::timeout(PATIENCE, all).await {
             Ok(true) => Ok(()),
-            _ => Err(wrong("the demo did not come to rest", lines(&frame(&self.session)?).join("\n"))),
+            _ => Err(wrong(
+                "the demo did not come to rest",
+                lines(&frame(&self.session)?).join("\n"),
+            )),
         }
     }
 
     fn save(&mut self, folder: &Path, name: &str) -> Result<(), Fault> {
         if let Some(Sheet::Accept(review)) = self.session.sheets.last_mut() {
-            // The date in the branch's name is the machine's.
+            // The date in the branch's name and the hash in the mirror's are of this run.
             "drift/prod-eu/checkout/2026-12-01-1".clone_into(&mut review.proposal.branch);
+            "/tmp/gitops-tui-demo-fleet1/mirrors/fleet-c71a9ff3ac2e.git"
+                .clone_into(&mut review.proposal.repository);
         }
         let file = folder.join(format!("{name}.svg"));
-        std::fs::write(&file, svg(&frame(&self.session)?))
-            .map_err(|e| wrong("a picture could not be written", e).about(file.display().to_string()))
+        std::fs::write(&file, svg(&frame(&self.session)?)).map_err(|e| {
+            wrong("a picture could not be written", e).about(file.display().to_string())
+        })
     }
 }
 
@@ -155,19 +192,26 @@ fn frame(session: &Session) -> Result<Buffer, Fault> {
 
 fn lines(buffer: &Buffer) -> Vec<String> {
     let rows = buffer.content.chunks(usize::from(COLUMNS));
-    rows.map(|row| row.iter().map(Cell::symbol).collect()).collect()
+    rows.map(|row| row.iter().map(Cell::symbol).collect())
+        .collect()
 }
 
 /// Writes over the random end of the temporary folder's name.
 fn name_folder(buffer: &mut Buffer) {
-    let before: Vec<&str> = "gitops-tui-demo-".split("").filter(|c| !c.is_empty()).collect();
+    let before: Vec<&str> = "gitops-tui-demo-"
+        .split("")
+        .filter(|c| !c.is_empty())
+        .collect();
     for row in buffer.content.chunks_mut(usize::from(COLUMNS)) {
         for at in 0..row.len().saturating_sub(before.len()) {
             let here = row[at..].iter().take(before.len()).map(Cell::symbol);
             if !here.eq(before.iter().copied()) {
                 continue;
             }
-            for (cell, with) in row[at + before.len()..].iter_mut().zip("fleet1".split("").skip(1)) {
+            for (cell, with) in row[at + before.len()..]
+                .iter_mut()
+                .zip("fleet1".split("").skip(1))
+            {
                 let random = cell.symbol().chars().all(|c| c.is_ascii_alphanumeric());
                 if !random || with.is_empty() {
                     break;
@@ -184,9 +228,12 @@ const EDGE: f64 = 12.0;
 const PAPER: &str = "#16161e";
 const INK: &str = "#c0c6d8";
 
-/// Writes the buffer as a picture: rectangles where the ground is coloured, text with a place for each cell.
+/// Writes the buffer as a picture: rectangles where the ground is coloured, text with a place for each word.
 fn svg(buffer: &Buffer) -> String {
-    let (w, h) = (f64::from(COLUMNS) * WIDE + 2.0 * EDGE, f64::from(ROWS) * HIGH + 2.0 * EDGE);
+    let (w, h) = (
+        f64::from(COLUMNS) * WIDE + 2.0 * EDGE,
+        f64::from(ROWS) * HIGH + 2.0 * EDGE,
+    );
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w:.0}\" height=\"{h:.0}\" viewBox=\"0 0 {w:.0} {h:.0}\" \
          font-family=\"ui-monospace, SFMono-Regular, Menlo, 'DejaVu Sans Mono', Consolas, monospace\" font-size=\"14\">\n\
@@ -209,13 +256,20 @@ fn svg(buffer: &Buffer) -> String {
 /// Returns how many cells from the first on look the same.
 fn run(cells: &[Cell]) -> usize {
     let look = |cell: &Cell| (cell.fg, cell.bg, cell.modifier);
-    cells.iter().take_while(|c| look(c) == look(&cells[0])).count()
+    cells
+        .iter()
+        .take_while(|c| look(c) == look(&cells[0]))
+        .count()
 }
 
 /// Returns the colours of ink and ground; reversed cells swap them.
 fn colours(cell: &Cell) -> (String, String) {
     let (ink, paper) = (colour(cell.fg, INK), colour(cell.bg, PAPER));
-    if cell.modifier.contains(Modifier::REVERSED) { (paper, ink) } else { (ink, paper) }
+    if cell.modifier.contains(Modifier::REVERSED) {
+        (paper, ink)
+    } else {
+        (ink, paper)
+    }
 }
 
 fn colour(colour: Color, none: &str) -> String {
@@ -237,29 +291,39 @@ fn ground(out: &mut String, cell: &Cell, at: usize, run: usize, top: f64) {
     }
 }
 
+/// Writes cells of one look: each word at the place of its first cell and as wide as its cells, so that it stands where
+/// the terminal would show it whatever font draws it.
 fn text(out: &mut String, cells: &[Cell], at: usize, top: f64) {
-    let (mut places, mut letters, mut skip) = (String::new(), String::new(), 0);
-    for (offset, cell) in cells.iter().enumerate() {
-        // A wide character owns the cell after it.
-        if skip > 0 {
-            skip -= 1;
+    let mut letters = String::new();
+    let mut offset = 0;
+    while offset < cells.len() {
+        let first = offset;
+        let mut word = String::new();
+        while let Some(symbol) = cells
+            .get(offset)
+            .map(Cell::symbol)
+            .filter(|s| !s.trim().is_empty())
+        {
+            word.push_str(symbol);
+            // A wide character owns the cell after it.
+            offset += width(symbol).max(1);
+        }
+        if word.is_empty() {
+            offset += 1;
             continue;
         }
-        let symbol = cell.symbol();
-        skip = width(symbol).saturating_sub(1);
-        if symbol.trim().is_empty() {
-            continue;
-        }
-        let x = EDGE + (at + offset) as f64 * WIDE;
-        for letter in symbol.chars() {
-            let _ = write!(places, "{}{x:.1}", if places.is_empty() { "" } else { " " });
-            match letter {
-                '<' => letters.push_str("&lt;"),
-                '>' => letters.push_str("&gt;"),
-                '&' => letters.push_str("&amp;"),
-                _ => letters.push(letter),
-            }
-        }
+        let word = word
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;");
+        let (x, wide) = (
+            EDGE + (at + first) as f64 * WIDE,
+            (offset - first) as f64 * WIDE,
+        );
+        let _ = write!(
+            letters,
+            "<tspan x=\"{x:.1}\" textLength=\"{wide:.1}\" lengthAdjust=\"spacingAndGlyphs\">{word}</tspan>"
+        );
     }
     if letters.is_empty() {
         return;
@@ -278,5 +342,8 @@ fn text(out: &mut String, cells: &[Cell], at: usize, top: f64) {
         }
     }
     let y = top + 13.5;
-    let _ = writeln!(out, "<text x=\"{places}\" y=\"{y:.1}\" fill=\"{ink}\"{look}>{letters}</text>");
+    let _ = writeln!(
+        out,
+        "<text y=\"{y:.1}\" fill=\"{ink}\"{look}>{letters}</text>"
+    );
 }

@@ -33,6 +33,8 @@ use crate::domain::fault::{Fault, FaultKind};
 
 /// How long the end of the program waits for work that cannot be stopped.
 const LAST_WAIT: Duration = Duration::from_millis(500);
+/// The same for the demo: its work is short, and its folder is to be removed however loaded the machine is.
+const LAST_WAIT_OF_DEMO: Duration = Duration::from_secs(20);
 
 /// Runs the program and returns its exit code.
 pub fn main() -> ExitCode {
@@ -67,10 +69,14 @@ fn run(cli: Cli, env: &Env) -> Result<Exit, Fault> {
             )
             .because(error)
         })?;
+    let wait = match &cli.command {
+        Some(Command::Demo) => LAST_WAIT_OF_DEMO,
+        _ if cli.global.demo => LAST_WAIT_OF_DEMO,
+        _ => LAST_WAIT,
+    };
     let ended = runtime.block_on(command(cli, env));
-    // What still runs is let go, so that the demo's folder is removed; a fetch that hangs must not keep the program from
-    // ending.
-    runtime.shutdown_timeout(LAST_WAIT);
+    // What still runs is let go; a fetch that hangs must not keep the program from ending.
+    runtime.shutdown_timeout(wait);
     ended
 }
 

@@ -12,6 +12,7 @@ use super::sheet::{Palette, Prompt, Purpose, Scroll, Sheet};
 use super::summary::counts;
 use crate::domain::drift::{AppDrift, ObjectDrift, ObjectState, OwnerClass, Verdict};
 use crate::domain::fleet::{App, AppRef, Fleet, SortKey};
+use crate::domain::text::width;
 use crate::domain::yaml;
 
 impl Session {
@@ -159,6 +160,8 @@ impl Session {
 
     /// Shows a text to read.
     pub(super) fn read(&mut self, title: impl Into<String>, lines: Vec<String>) {
+        let wide = usize::from(self.size.0.saturating_sub(4).clamp(20, 110)) - 4;
+        let lines = lines.iter().flat_map(|line| wrapped(line, wide)).collect();
         self.sheets.push(Sheet::Text(Scroll {
             title: title.into(),
             lines,
@@ -535,6 +538,31 @@ fn refresh_fleet(screen: &mut FleetScreen, fleet: &Fleet, now: jiff::Timestamp) 
 }
 
 /// The objects of an app: those of the comparison, or those of its inventory until there is one.
+/// Wraps a line at its blanks, what goes on indented one step further; a word that is too long is cut anywhere.
+fn wrapped(line: &str, wide: usize) -> Vec<String> {
+    let indent = line.chars().take_while(|c| *c == ' ').count().min(wide / 2);
+    let mut out = vec![];
+    let mut row = " ".repeat(indent);
+    let mut used = indent;
+    for word in line.trim_start_matches(' ').split_inclusive(' ') {
+        if used + width(word.trim_end()) > wide && used > indent + 2 {
+            out.push(std::mem::replace(&mut row, " ".repeat(indent + 2)));
+            used = indent + 2;
+        }
+        for letter in word.chars() {
+            let cells = width(letter.encode_utf8(&mut [0; 4]));
+            if used + cells > wide && letter != ' ' {
+                out.push(std::mem::replace(&mut row, " ".repeat(indent + 2)));
+                used = indent + 2;
+            }
+            row.push(letter);
+            used += cells;
+        }
+    }
+    out.push(row);
+    out
+}
+
 fn object_rows(app: Option<&App>, drift: Option<&AppDrift>) -> Vec<ObjectRow> {
     let inventory = app.map(App::inventory).unwrap_or_default();
     let engine = |id: &crate::domain::object::ObjectId| {

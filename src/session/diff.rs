@@ -111,9 +111,8 @@ impl DiffScreen {
 
     fn changes(&self) -> Vec<usize> {
         let rows = self.aligned.rows();
-        let counts = |at: usize| {
-            rows.get(at).is_some_and(|r| r.kind != RowKind::Same) && !self.is_quiet(at)
-        };
+        let counts =
+            |at: usize| rows.get(at).is_some_and(|r| r.kind != RowKind::Same) && !self.is_quiet(at);
         (0..rows.len())
             .filter(|at| counts(*at) && !at.checked_sub(1).is_some_and(counts))
             .collect()

@@ -130,7 +130,13 @@ fn blame(out: &mut Line, screen: &DiffScreen, field: Option<&FieldDrift>, change
 fn fold_line(screen: &DiffScreen, first: usize, rows: usize, cursor: bool) -> Line {
     let mut out = Line::default();
     out.push(Role::Key, if cursor { "▌" } else { " " });
-    let quiet = screen.quiet.iter().skip(first).take(rows).filter(|q| **q).count();
+    let quiet = screen
+        .quiet
+        .iter()
+        .skip(first)
+        .take(rows)
+        .filter(|q| **q)
+        .count();
     let words = match quiet {
         0 => format!("      ⋯ {rows} unchanged lines"),
         _ => format!("      ⋯ {rows} lines, {quiet} of them noise (. shows it)"),
@@ -410,8 +416,17 @@ fn about(session: &Session, wide: usize) -> Vec<Line> {
     let mut second = Line::default();
     second.push(Role::Dim, "  git  ");
     say(&mut second, Role::Minus, &value(field.git.as_ref()));
-    second.push(Role::Dim, "   live  ");
-    say(&mut second, Role::Plus, &value(field.live.as_ref()));
+    let mut live = Line::default();
+    say(&mut live, Role::Plus, &value(field.live.as_ref()));
+    let mut more = None;
+    if width(&second.plain()) + width(&live.plain()) + 10 > wide {
+        let mut own = line(Role::Dim, "  live ");
+        own.spans.append(&mut live.spans);
+        more = Some(own);
+    } else {
+        second.push(Role::Dim, "   live  ");
+        second.spans.append(&mut live.spans);
+    }
     let mut third = Line::default();
     third.push(Role::Dim, "  by   ");
     match field.owners.first() {
@@ -445,7 +460,9 @@ fn about(session: &Session, wide: usize) -> Vec<Line> {
             &format!("{}:{} ({})", origin.file, origin.line, origin.step.word()),
         ),
     }
-    let mut lines = vec![rule, first, second, third, fourth];
+    let mut lines = vec![rule, first, second];
+    lines.extend(more);
+    lines.extend([third, fourth]);
     if let Some(note) = &field.note {
         lines.push(line(Role::Ahead, &format!("  {note}")));
     }

@@ -138,7 +138,8 @@ pub(super) fn sheet(
     }
 }
 
-/// Breaks a text into lines of at most `cells` cells, at blanks where there are some.
+/// Breaks a text into lines of at most `cells` cells: at blanks where there are some, else anywhere, so that the end of
+/// a long path is not lost.
 pub(super) fn wrap(text: &str, cells: usize) -> Vec<String> {
     let cells = cells.max(1);
     let mut lines = vec![String::new()];
@@ -149,10 +150,17 @@ pub(super) fn wrap(text: &str, cells: usize) -> Vec<String> {
             lines.push(String::new());
             used = 0;
         }
-        if let Some(last) = lines.last_mut() {
-            last.push_str(&truncate(word, cells));
+        for letter in word.chars() {
+            let w = width(letter.encode_utf8(&mut [0; 4]));
+            if used + w > cells && letter != ' ' {
+                lines.push(String::new());
+                used = 0;
+            }
+            if let Some(last) = lines.last_mut() {
+                last.push(letter);
+            }
+            used += w;
         }
-        used += width(word);
     }
     lines
 }

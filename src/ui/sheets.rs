@@ -155,14 +155,6 @@ fn confirm_sheet(confirm: &Confirm, frame: &mut Frame<'_>, theme: &Theme) {
     for fault in &confirm.faults {
         sentence(Role::Bad, "not planned: ", &fault.to_string());
     }
-    if let Some(guard) = &confirm.guard {
-        sentence(
-            Role::Badge,
-            "",
-            &format!("This context is guarded. Type its name: {guard}"),
-        );
-        sentence(Role::Key, "> ", &confirm.typed);
-    }
     let verb = confirm.plans.first().map_or("do it", |p| p.verb.word());
     let many = confirm.plans.len();
     let mut last = Line::default();
@@ -176,11 +168,53 @@ fn confirm_sheet(confirm: &Confirm, frame: &mut Frame<'_>, theme: &Theme) {
     if !confirm.allowed() {
         last.push(Role::Dim, "type the name first");
     }
-    let high = (lines.len() as u16 + 4)
+    let asked = if confirm.guard.is_some() { 2 } else { 0 };
+    let high = (lines.len() as u16 + 4 + asked)
         .min(all.height.saturating_sub(2))
         .max(5);
     let area = boxed(frame, &format!("{verb}: the plan"), wide, high, theme);
-    body(frame, area, &lines, confirm.scroll, &last, theme);
+    let Some(guard) = confirm.guard.as_ref().filter(|_| area.height > asked) else {
+        return body(frame, area, &lines, confirm.scroll, &last, theme);
+    };
+    // The question stays in view however long the plan is.
+    let question = format!("This context is guarded. Type its name: {guard}");
+    let above = Rect {
+        height: area.height - asked,
+        ..area
+    };
+    let question = line(Role::Badge, &question);
+    body(frame, above, &lines, confirm.scroll, &question, theme);
+    let typed = line(Role::Key, &format!("> {}", confirm.typed));
+    for (row, text) in [(2, &typed), (1, &last)] {
+        let at = Rect {
+            y: area.bottom() - row,
+            height: 1,
+            ..area
+        };
+        put(frame, at, text, theme, theme.style(Role::Text));
+    }
+}
+
+/// Cells of the words before what the review of a backfill says.
+const LEAD: usize = 12;
+
+/// Wraps a line that does not fit, below what it says and not below the words before it.
+fn hanging(whole: &Line, cells: usize) -> Vec<Line> {
+    let text = whole.plain();
+    let (Some(role), Some((lead, rest))) = (
+        whole.spans.first().map(|s| s.role),
+        text.split_at_checked(LEAD).filter(|_| cells > LEAD),
+    ) else {
+        return vec![whole.clone()];
+    };
+    wrap(rest, cells - LEAD)
+        .iter()
+        .enumerate()
+        .map(|(at, part)| {
+            let lead = if at == 0 { lead } else { "" };
+            line(role, &format!("{lead:LEAD$}{part}"))
+        })
+        .collect()
 }
 
 fn review_sheet(review: &Review, frame: &mut Frame<'_>, theme: &Theme) {
@@ -245,6 +279,8 @@ fn review_sheet(review: &Review, frame: &mut Frame<'_>, theme: &Theme) {
             &format!("            written to {}", accepted.place),
         ));
     }
+    let cells = usize::from(all.width.saturating_sub(4).max(20)) - 4;
+    let mut lines: Vec<Line> = lines.iter().flat_map(|l| hanging(l, cells)).collect();
     for file in &plan.files {
         lines.push(Line::default());
         lines.push(line(Role::Title, &file.path));

@@ -1,5 +1,10 @@
 # 03:00: fleet → app → diff → mark the field → accept → commit; Git then holds the minimal commit on the named branch.
 . ./lib.sh
+# fact WORD NEXT: what the sheet says after the word, over all its lines, without blanks
+fact() {
+  screen | sed 's/.*│ //; s/ *│.*//' | awk -v from="$1" -v to="$2" '
+    $1 == to { on = 0 } $1 == from { on = 1; $1 = "" } on { gsub(/ /, ""); printf "%s", $0 }'
+}
 for size in '80 24' '120 40'; do
   start $size
   fleet checkout drifted
@@ -16,9 +21,9 @@ for size in '80 24' '120 40'; do
   keys a
   see 'Commit and push'
   see 'rendered again'
-  see '0 other field(s) moved'
-  repository=$(screen | grep -oE 'repository +[^ │]+' | awk '{print $2}')
-  branch=$(screen | grep -oE 'branch +[^ │]+' | awk '{print $2}')
+  repository=$(fact repository branch)
+  branch=$(fact branch message | sed 's/(.*//')
+  case $(fact proof accepts) in *0otherfield*moved) ;; *) fail 'no proof' ;; esac
   [ -d "$repository" ] || fail "no repository at '$repository'"
   # Commit has the focus: nothing is pushed by habit
   see '▸ Commit ◂'

@@ -19,6 +19,6 @@ keys Tab
 see '▸ Commit and push ◂'
 keys Enter
 see 'pushed to'
-until_true 20 'the branch did not arrive' git -C "$remote" rev-parse -q --verify "refs/heads/$branch"
+until_true 20 'the branch did not arrive' git -C "$remote" rev-parse -q --verify "refs/heads/$branch" >/dev/null
 keys Q
 ends 0

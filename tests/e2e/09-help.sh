@@ -6,11 +6,13 @@ keys '?'
 see 'On this screen (fleet)'
 # every action of the documented table is in the help: read it to its end
 : >"$work/help"
-for _ in $(seq 40); do
-  screen >>"$work/help"
+moved() { [ "$(screen)" != "$before" ]; }
+while shows_not '│   = in-sync'; do
+  before=$(screen)
+  echo "$before" >>"$work/help"
   keys Space
+  until_true "$patience" 'the help does not go on' moved
 done
-until_true "$patience" 'the help has no end' shows 'in-sync'
 screen >>"$work/help"
 missing=$(grep -oE '^\| .* \| `[a-z-]+` \|' ../../docs/keymap.md | grep -oE '`[a-z-]+` \|$' | tr -d '`| ' | while read -r name; do
   grep -qE "(^|[^a-z-])$name([^a-z-]|\$)" "$work/help" || echo "$name"

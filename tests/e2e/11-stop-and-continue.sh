@@ -15,4 +15,7 @@ see 'checkout-api'
 keys d
 see '2.14.1-hotfix'
 keys Q
-ends 0
+until_true 20 'did not end' plain_screen
+until_true 10 'no cursor' cursor_shown
+type 'echo gave-$?'; keys Enter
+match '^gave-0'

@@ -34,7 +34,12 @@ fn page() -> String {
     let mut section = |title: &str, text: &str| {
         // clap ends some lines with blanks
         let text: Vec<&str> = text.lines().map(str::trim_end).collect();
-        write!(out, "\n## {title}\n\n```text\n{}\n```\n", text.join("\n").trim_end()).unwrap();
+        write!(
+            out,
+            "\n## {title}\n\n```text\n{}\n```\n",
+            text.join("\n").trim_end()
+        )
+        .unwrap();
     };
     section("gitops-tui", &root);
     let names = commands(&root);

@@ -74,7 +74,14 @@ impl Jobs {
             Arc::clone(mirror)
         } else {
             let (access, cache) = (self.0.access.clone(), self.0.options.mirrors.clone());
-            let opened = blocking(move || Mirror::open(&cache, &address, &access)).await?;
+            // What writes below a demo's folder keeps the demo, so that its folder goes last.
+            let demo = self.clone();
+            let opened = blocking(move || {
+                let opened = Mirror::open(&cache, &address, &access);
+                drop(demo);
+                opened
+            })
+            .await?;
             let mirror = Arc::new(opened?);
             slot.mirror = Some(Arc::clone(&mirror));
             mirror
@@ -84,7 +91,13 @@ impl Jobs {
             self.fetch_is_due(&slot, fresh) || (wants.is_some() && !known && slot.fault.is_none());
         if due && !self.0.options.offline {
             let fetching = Arc::clone(&mirror);
-            let fetched = blocking(move || fetching.fetch(&mut |_| true)).await?;
+            let demo = self.clone();
+            let fetched = blocking(move || {
+                let fetched = fetching.fetch(&mut |_| true);
+                drop(demo);
+                fetched
+            })
+            .await?;
             slot.fetched = Some(tokio::time::Instant::now());
             slot.fault = fetched.err();
         }

@@ -265,7 +265,10 @@ impl<'s> Node<'s> {
             Place::Builtin { expr, .. } => match expr.inner() {
                 Expr::List(below) => Place::Builtin {
                     expr: below,
-                    mark: &Mark::None,
+                    mark: match below.inner() {
+                        Expr::Struct(at) if TABLE.types[*at].atomic => &Mark::Atomic,
+                        _ => &Mark::None,
+                    },
                     omit: false,
                 },
                 _ => Place::Any,
@@ -527,6 +530,8 @@ struct Table {
 
 struct Type {
     name: &'static str,
+    /// Items of lists have one owner for the whole.
+    atomic: bool,
     fields: HashMap<&'static str, Field>,
 }
 
@@ -616,6 +621,7 @@ fn read_table(text: &'static str) -> Table {
         } else if first.starts_with('@') {
             table.types.push(Type {
                 name: second.unwrap_or_default(),
+                atomic: third == Some("!"),
                 fields: HashMap::new(),
             });
         } else if let Some(current) = table.types.last_mut() {
@@ -687,6 +693,17 @@ mod tests {
         );
         assert!(at(&hpa1, "spec.scaleTargetRef").atomic());
         assert!(!at(&hpa2, "spec.scaleTargetRef").atomic());
+    }
+
+    #[test]
+    fn knows_items_that_have_one_owner() {
+        let deployment = KindSchema::builtin("apps/v1", "Deployment");
+        for (path, expect) in [
+            ("spec.template.spec.imagePullSecrets.[]", true),
+            ("spec.template.spec.containers.[]", false),
+        ] {
+            assert_eq!(at(&deployment, path).atomic(), expect, "{path}");
+        }
     }
 
     #[test]

@@ -55,6 +55,8 @@ pub(super) fn fill(kind: &Kind, object: &mut Value, live: Option<&Value>) {
                 .flat_map(|s| items(s, "volumeClaimTemplates"))
             {
                 quantities(&mut claim["spec"]["resources"]);
+                default(claim, "status", json!({}));
+                default(&mut claim["status"], "phase", json!("Pending"));
             }
         }
     }

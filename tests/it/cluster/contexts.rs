@@ -70,7 +70,7 @@ async fn each_context_has_its_own_fault_and_the_good_one_works() {
     );
     let badca = fault(&contexts, "badca").await;
     assert_eq!(badca.kind, FaultKind::Config);
-    assert!(badca.sentence.contains("missing-ca.crt"), "{badca}");
+    assert!(badca.to_string().contains("missing-ca.crt"), "{badca}");
     assert_eq!(
         fault(&contexts, "nouser").await.sentence,
         "its user `not-there` is not in the kubeconfig"

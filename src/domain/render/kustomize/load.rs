@@ -320,7 +320,10 @@ pub(super) fn malformed(problem: &yaml::Problem, place: &Place) -> Fault {
     let line = place.line.max(1) + problem.line - 1;
     Fault::new(
         FaultKind::Render,
-        format!("{} is malformed YAML: {}", place.file, problem.message),
+        format!(
+            "{} is malformed YAML: line {line}: {}",
+            place.file, problem.message
+        ),
     )
     .at(&*place.file, line)
 }

@@ -129,13 +129,13 @@ impl Session {
             Action::Inspect => self.inspect(),
             Action::Copy => self.copy(),
             Action::Notices => {
-                let lines = self
+                let lines: Vec<String> = self
                     .notices
                     .iter()
                     .rev()
                     .map(|n| format!("{}  {}", n.at, n.text))
                     .collect();
-                self.read("notices", lines);
+                self.read("notices", &lines);
             }
             Action::Next | Action::Previous if !matches!(self.screen(), Screen::Diff(_)) => {
                 self.move_by(if action == Action::Next { 1 } else { -1 });
@@ -159,7 +159,7 @@ impl Session {
     }
 
     /// Shows a text to read.
-    pub(super) fn read(&mut self, title: impl Into<String>, lines: Vec<String>) {
+    pub(super) fn read(&mut self, title: impl Into<String>, lines: &[String]) {
         let wide = usize::from(self.size.0.saturating_sub(4).clamp(20, 110)) - 4;
         let lines = lines.iter().flat_map(|line| wrapped(line, wide)).collect();
         self.sheets.push(Sheet::Text(Scroll {
@@ -436,8 +436,8 @@ impl Session {
         };
         match shown {
             Some((title, value)) => {
-                let lines = yaml::emit(&value).lines().map(str::to_owned).collect();
-                self.read(title, lines);
+                let lines: Vec<String> = yaml::emit(&value).lines().map(str::to_owned).collect();
+                self.read(title, &lines);
             }
             None => self.tell(Tone::Bad, "yaml: live does not have it"),
         }
@@ -448,7 +448,7 @@ impl Session {
             Screen::Diff(_) => self.diff_act(Action::Inspect),
             Screen::Journal(list) => {
                 let line = self.journal.iter().rev().nth(list.at);
-                let lines = line.map_or(vec![], |l| {
+                let lines: Vec<String> = line.map_or(vec![], |l| {
                     vec![
                         format!("time     {}", l.time),
                         format!("context  {}", l.context),
@@ -459,20 +459,20 @@ impl Session {
                         l.words.clone(),
                     ]
                 });
-                self.read("journal", lines);
+                self.read("journal", &lines);
             }
             Screen::Contexts(list) => {
-                let lines = self
+                let lines: Vec<String> = self
                     .fleet
                     .contexts()
                     .nth(list.at)
                     .map_or(vec![], context_lines);
-                self.read("context", lines);
+                self.read("context", &lines);
             }
             _ => {
                 if let Some(app) = self.app_at().and_then(|app| self.fleet.get(app)) {
                     let (title, lines) = (app.app.to_string(), app_lines(app));
-                    self.read(title, lines);
+                    self.read(title, &lines);
                 }
             }
         }

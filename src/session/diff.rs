@@ -555,6 +555,6 @@ impl Session {
             origin = at.before.as_ref();
         }
         let title = field.path.to_string();
-        self.read(title, lines);
+        self.read(title, &lines);
     }
 }

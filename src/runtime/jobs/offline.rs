@@ -68,39 +68,36 @@ pub fn render_files(
             .about(folder.display().to_string())
             .hint("name the directory; `diff FILE --live FILE` takes a manifest file"));
     }
-    let (tree, request) = match &file.app {
-        Some(app) => {
-            let tree = DiskTree::open(folder)?;
-            let path = app
-                .pointer("/spec/path")
-                .or_else(|| app.pointer("/spec/source/path"));
-            let path = path.and_then(Value::as_str).unwrap_or_default();
-            let path = path.trim_start_matches("./").trim_matches('/').to_owned();
-            (
-                tree,
-                Request {
-                    profile: of_app(app, file, profile)?,
-                    path,
-                },
-            )
-        }
-        None => {
-            let (tree, request, outermost) = rooted(folder, profile)?;
-            let mut rendered = render(&tree, &request);
-            if outermost {
-                rendered.problems.iter_mut().for_each(absolute);
-                rendered.warnings.iter_mut().for_each(absolute);
-                for origin in rendered
-                    .objects
-                    .iter_mut()
-                    .flat_map(|o| o.origins.0.values_mut())
-                {
-                    let origin = Arc::make_mut(origin);
-                    origin.file = format!("/{}", origin.file).into();
-                }
+    let (tree, request) = if let Some(app) = &file.app {
+        let tree = DiskTree::open(folder)?;
+        let path = app
+            .pointer("/spec/path")
+            .or_else(|| app.pointer("/spec/source/path"));
+        let path = path.and_then(Value::as_str).unwrap_or_default();
+        let path = path.trim_start_matches("./").trim_matches('/').to_owned();
+        (
+            tree,
+            Request {
+                profile: of_app(app, file, profile)?,
+                path,
+            },
+        )
+    } else {
+        let (tree, request, outermost) = rooted(folder, profile)?;
+        let mut rendered = render(&tree, &request);
+        if outermost {
+            rendered.problems.iter_mut().for_each(absolute);
+            rendered.warnings.iter_mut().for_each(absolute);
+            for origin in rendered
+                .objects
+                .iter_mut()
+                .flat_map(|o| o.origins.0.values_mut())
+            {
+                let origin = Arc::make_mut(origin);
+                origin.file = format!("/{}", origin.file).into();
             }
-            return Ok(rendered);
         }
+        return Ok(rendered);
     };
     Ok(render(&tree, &request))
 }

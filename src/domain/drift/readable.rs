@@ -23,17 +23,28 @@ pub(super) fn live(
     let overlay = Overlay::of(fields);
     let side = overlay.node(&FieldPath::default(), &schema.root(), Some(git), Some(live))?;
     let visible = differences(schema, git, git, &side);
-    let is_visible = |path: &FieldPath| {
-        visible
-            .iter()
-            .any(|d| d.path.contains(path) || path.contains(&d.path))
-    };
-    overlay
-        .shown
-        .iter()
-        .chain(&overlay.reordered)
-        .all(|path| is_visible(path))
+    let visible = Paths(visible.iter().map(|d| d.path.0.as_slice()).collect());
+    let wanted = overlay.shown.0.iter().chain(&overlay.reordered.0);
+    wanted
+        .copied()
+        .all(|path| visible.above(path) || visible.below(path))
         .then_some(side)
+}
+
+/// Paths in order, so that an object with many differences is read in one pass.
+struct Paths<'f>(BTreeSet<&'f [PathStep]>);
+
+impl Paths<'_> {
+    /// Tells whether `at` or what it lies in is one of them.
+    fn above(&self, at: &[PathStep]) -> bool {
+        (0..=at.len()).any(|depth| at.get(..depth).is_some_and(|part| self.0.contains(part)))
+    }
+
+    /// Tells whether `at` or what lies in it is one of them: in this order, that follows `at` directly.
+    fn below(&self, at: &[PathStep]) -> bool {
+        let next = self.0.range(at..).next();
+        next.is_some_and(|path| path.starts_with(at))
+    }
 }
 
 /// Tells whether a reader sees a difference in the two sides.
@@ -43,18 +54,18 @@ fn is_shown(field: &FieldDrift) -> bool {
 
 struct Overlay<'f> {
     /// Where values are live's.
-    shown: Vec<&'f FieldPath>,
+    shown: Paths<'f>,
     /// Lists in live's order.
-    reordered: Vec<&'f FieldPath>,
-    /// Items that one side has alone, hidden ones too.
-    unpaired: Vec<&'f FieldPath>,
+    reordered: Paths<'f>,
+    /// Where items are that one side has alone, hidden ones too.
+    unpaired: BTreeSet<&'f [PathStep]>,
 }
 
 impl<'f> Overlay<'f> {
     fn of(fields: &'f [FieldDrift]) -> Self {
         let of = |wanted: &dyn Fn(&FieldDrift) -> bool| {
             let wanted = fields.iter().filter(|field| wanted(field));
-            wanted.map(|field| &field.path).collect()
+            wanted.map(|field| field.path.0.as_slice()).collect()
         };
         let order = |field: &FieldDrift| field.status == FieldStatus::OrderOnly;
         let alone = |field: &FieldDrift| {
@@ -64,9 +75,12 @@ impl<'f> Overlay<'f> {
             )
         };
         Self {
-            shown: of(&|field| is_shown(field) && !order(field)),
-            reordered: of(&|field| is_shown(field) && order(field)),
-            unpaired: of(&alone),
+            shown: Paths(of(&|field| is_shown(field) && !order(field))),
+            reordered: Paths(of(&|field| is_shown(field) && order(field))),
+            unpaired: of(&alone)
+                .into_iter()
+                .filter_map(|path| path.split_last().map(|(_, parent)| parent))
+                .collect(),
         }
     }
 
@@ -77,11 +91,10 @@ impl<'f> Overlay<'f> {
         git: Option<&Value>,
         live: Option<&Value>,
     ) -> Option<Value> {
-        if self.shown.iter().any(|path| path.contains(at)) {
+        if self.shown.above(&at.0) {
             return live.cloned();
         }
-        let mut all = self.shown.iter().chain(&self.reordered);
-        if !all.any(|path| at.contains(path)) {
+        if !self.shown.below(&at.0) && !self.reordered.below(&at.0) {
             return git.cloned();
         }
         let given = |side: Option<&'_ Value>| side.is_some_and(|value| !value.is_null());
@@ -142,7 +155,7 @@ impl<'f> Overlay<'f> {
         if twice(&of_git) || twice(&of_live) {
             return live.to_vec();
         }
-        let (first, second) = if self.reordered.contains(&at) {
+        let (first, second) = if self.reordered.0.contains(at.0.as_slice()) {
             (&of_live, &of_git)
         } else {
             (&of_git, &of_live)
@@ -168,12 +181,8 @@ impl<'f> Overlay<'f> {
         git: &[Value],
         live: &[Value],
     ) -> Vec<Value> {
-        let depth = at.0.len() + 1;
-        let shifted = self
-            .unpaired
-            .iter()
-            .any(|path| path.0.len() == depth && at.contains(path));
-        if shifted || git.len() != live.len() || self.reordered.contains(&at) {
+        let shifted = self.unpaired.contains(at.0.as_slice());
+        if shifted || git.len() != live.len() || self.reordered.0.contains(at.0.as_slice()) {
             return live.to_vec();
         }
         let pairs = git.iter().zip(live).enumerate();

@@ -134,6 +134,8 @@ impl Performer {
                 }
                 self.watch();
             }
+            // Without one on disk, what the session remembers is all there is.
+            Effect::ReadJournal if !self.jobs.keeps_journal() => {}
             Effect::ReadJournal => self.read_journal(),
             // The jobs note what they do in the journal themselves; the rest is the terminal's.
             Effect::Record(_)

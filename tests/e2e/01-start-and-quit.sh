@@ -25,5 +25,7 @@ see checkout
 keys '?'
 see help
 keys Escape
+# Escape and a letter in one go are Alt and the letter to a terminal: wait for the sheet to close.
+gone 'Go to the top'
 keys Q
 until_true 60 'did not end twice' sh -c "[ \$(tmux -L $socket capture-pane -p | grep -c 'ended with 0') = 2 ]"

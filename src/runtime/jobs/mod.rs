@@ -166,6 +166,11 @@ impl Jobs {
         self.0.options.read_only || self.0.settings.read_only
     }
 
+    /// Tells whether a journal is kept on disk (the demo keeps none).
+    pub fn keeps_journal(&self) -> bool {
+        self.0.journal.is_some()
+    }
+
     /// Reads the newest entries of the journal, oldest first.
     pub fn journal(&self, most: usize) -> Result<Vec<JournalEntry>, Fault> {
         self.0

@@ -23,9 +23,9 @@ cmp "$work/home/before" "$work/home/after" || fail 'the modes of the terminal ch
 run demo
 see checkout
 keys '?'
-see help
+see 'On this screen'
+# apart from Q: together they are Alt-Q to a terminal
 keys Escape
-# Escape and a letter in one go are Alt and the letter to a terminal: wait for the sheet to close.
-gone 'Go to the top'
+gone 'On this screen'
 keys Q
 until_true 60 'did not end twice' sh -c "[ \$(tmux -L $socket capture-pane -p | grep -c 'ended with 0') = 2 ]"

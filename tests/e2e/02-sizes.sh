@@ -7,12 +7,12 @@ for size in '80 24' '120 40' '200 60'; do
   see 'dr-west'
   keys Q
   ends 0
-  tmux -L "$socket" kill-server
+  close
 done
 start 20 5
 until_true "$patience" 'nothing is drawn' shows_match '[!~%?=]'
 # every screen and sheet fits somehow
-keys Enter; keys d; keys '?'; keys Escape; keys x; keys Escape; keys :; keys Escape; keys 1; keys 2; keys 5; keys 1
+for key in Enter d '?' q x q 2 4 5 '!' q : BSpace 1; do keys "$key"; done
 match 'fleet'
 keys Q
 ends 0

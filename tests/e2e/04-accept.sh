@@ -42,5 +42,5 @@ for size in '80 24' '120 40'; do
   see 'accept'
   keys Q
   ends 0
-  tmux -L "$socket" kill-server
+  close
 done

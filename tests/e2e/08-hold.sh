@@ -13,14 +13,24 @@ type prod-eu
 see '▸ hold ◂'
 keys Enter
 gone 'Type its name'
+# drift comes before held in the fleet; the app's screen says that nothing is automated now
 keys Enter
-see 'held'
-keys Escape
-keys p
-see 'Type its name: prod-eu'
-see 'resume'
-type prod-eu
-keys Enter
-gone 'Type its name'
+see 'no automated, no self-heal'
+# A controller may write between plan and confirmation; the plan is then refused, in words, and a person plans it again.
+answered() { shows_not 'no automated' || shows 'changed it in between'; }
+for _ in 1 2 3 4 5; do
+  keys p
+  see 'Type its name: prod-eu'
+  see 'resume'
+  type prod-eu
+  see '▸ resume ◂'
+  keys Enter
+  gone 'Type its name'
+  until_true "$patience" 'the resume is not answered' answered
+  shows_not 'no automated' && break
+  gone 'changed it in between'
+done
+never 'no automated'
+see 'automated, self-heal'
 keys Q
 ends 0

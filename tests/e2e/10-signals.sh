@@ -14,6 +14,6 @@ for signal in TERM HUP; do
   until_true 20 'stty says nothing' test -s "$work/home/after"
   until_true 20 "modes changed by SIG$signal" cmp -s "$work/home/before" "$work/home/after"
   [ -z "$(ls "$work/tmp")" ] || fail "SIG$signal left behind: $(ls "$work/tmp")"
-  tmux -L "$socket" kill-server
+  close
   rm -f "$work"/home/*
 done

@@ -7,7 +7,7 @@ see '~ drifted'
 [ "$(count '[[;](3[0-7]|4[0-7]|9[0-7]|10[0-7]|38|48)[;:m]')" = 0 ] || fail 'colours in spite of NO_COLOR'
 keys Q
 ends 0
-tmux -L "$socket" kill-server
+close
 start 120 40 TERM=screen
 fleet checkout drifted
 see '~ drifted'
@@ -16,7 +16,7 @@ see '~ drifted'
 [ "$(count '[[;](3[0-7]|9[0-7]|38[;:]5)[;:m]')" -gt 0 ] || fail 'no colours at all'
 keys Q
 ends 0
-tmux -L "$socket" kill-server
+close
 start 120 40 COLORTERM=truecolor
 fleet checkout drifted
 [ "$(count '[[;]38[;:]')" -gt 0 ] || fail 'no colours at all'

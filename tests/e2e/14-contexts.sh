@@ -12,6 +12,7 @@ keys G
 keys i
 see 'refused'
 keys Escape
+gone 'refused'
 keys 1
 fleet checkout drifted
 keys Q

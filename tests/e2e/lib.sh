@@ -2,14 +2,19 @@
 # sleeps blindly. Each story owns one tmux server and one folder, and takes both with it however it ends.
 set -u
 socket=gitops-tui-e2e-$$
+opened=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/gitops-tui-e2e-XXXXXX")
 patience=${E2E_PATIENCE:-60} # seconds; generous, since a wait ends as soon as it is true
 
-clean() {
+# close: ends the terminal and what runs in it
+close() {
   tmux -L "$socket" list-panes -a -F '#{pane_pid}' 2>/dev/null | while read -r pid; do
     pkill -KILL -P "$pid" 2>/dev/null
   done
   tmux -L "$socket" kill-server 2>/dev/null
+}
+clean() {
+  close
   rm -rf "$work"
 }
 trap clean EXIT
@@ -20,6 +25,9 @@ shell() {
   local width=$1 height=$2
   shift 2
   local more=
+  # A server that is still ending would take the new terminal with it: each has its own.
+  opened=$((opened + 1))
+  socket=gitops-tui-e2e-$$-$opened
   [ $# -eq 0 ] || more=$(printf " '%s'" "$@")
   mkdir -p "$work/home" "$work/tmp"
   cat >"$work/sh" <<END

@@ -17,7 +17,7 @@ gone 'Type its name'
 keys Enter
 see 'no automated, no self-heal'
 # A controller may write between plan and confirmation; the plan is then refused, in words, and a person plans it again.
-answered() { shows_not 'no automated' || shows 'changed it in between'; }
+answered() { shows_not 'no automated' || shows 'could not patch'; }
 for _ in 1 2 3 4 5; do
   keys p
   see 'Type its name: prod-eu'
@@ -28,7 +28,7 @@ for _ in 1 2 3 4 5; do
   gone 'Type its name'
   until_true "$patience" 'the resume is not answered' answered
   shows_not 'no automated' && break
-  gone 'changed it in between'
+  gone 'could not patch'
 done
 never 'no automated'
 see 'automated, self-heal'

@@ -1,9 +1,10 @@
 # Words for the tmux stories: start, keys, type, see, match, gone, goto, ends, say. Every wait has a deadline and polls; nothing
 # sleeps blindly. Each story owns one tmux server and one folder, and takes both with it however it ends.
 set -u
-socket=gitops-tui-e2e-$$
 opened=0
+socket=e2e-$opened
 work=$(mktemp -d "${TMPDIR:-/tmp}/gitops-tui-e2e-XXXXXX")
+export TMUX_TMPDIR=$work # the servers' sockets go with the folder
 patience=${E2E_PATIENCE:-60} # seconds; generous, since a wait ends as soon as it is true
 
 # close: ends the terminal and what runs in it
@@ -27,7 +28,7 @@ shell() {
   local more=
   # A server that is still ending would take the new terminal with it: each has its own.
   opened=$((opened + 1))
-  socket=gitops-tui-e2e-$$-$opened
+  socket=e2e-$opened
   [ $# -eq 0 ] || more=$(printf " '%s'" "$@")
   mkdir -p "$work/home" "$work/tmp"
   cat >"$work/sh" <<END

@@ -73,6 +73,7 @@ pub(super) fn jobs_with(
         offline: global.offline,
         timeout: Some(global.timeout.unwrap_or(timeouts.request.0)),
         mirrors: PathBuf::new(),
+        cache: None,
         state: None,
         actor: env
             .get("USER")
@@ -94,6 +95,7 @@ pub(super) fn jobs_with(
     } else {
         if let Some(folders) = folders {
             options.mirrors = folders.mirrors(&settings.cache);
+            options.cache = options.mirrors.parent().map(Path::to_owned);
             options.state = Some(folders.state);
         }
         let contexts = Contexts::load(&kube_env(global, env))?;

@@ -22,6 +22,7 @@ use super::{
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::fleet::{AppRef, AppState};
 use crate::domain::object::managed_fields::{self, Entry};
+use crate::domain::object::openapi::Schemas;
 use crate::domain::object::quantity::nanos;
 use crate::domain::object::types::KindSchema;
 use crate::domain::object::{Desired, FieldPath, ObjectId};
@@ -63,6 +64,8 @@ pub struct Comparison<'a> {
     pub problems: &'a [Fault],
     /// CustomResourceDefinitions of the kinds compared, where they could be read.
     pub definitions: &'a [Value],
+    /// What the server says of its kinds' fields, where it could be read.
+    pub schemas: Option<&'a Schemas>,
 }
 
 impl Comparison<'_> {
@@ -79,6 +82,7 @@ impl Comparison<'_> {
             unreadable: &[],
             problems: &[],
             definitions: &[],
+            schemas: None,
         }
     }
 }
@@ -724,8 +728,13 @@ fn settle(fields: &mut [FieldDrift], applied: &Applied) -> ObjectState {
     }
 }
 
-/// Returns what is known of a kind's fields: the built-in table, the kind's definition, else what managedFields show.
+/// Returns what is known of a kind's fields: by the server's own document, the built-in table, the kind's definition, else
+/// by what managedFields show.
 fn schema_of(input: &Comparison<'_>, id: &ObjectId, entries: &[Entry]) -> KindSchema {
+    let served = input.schemas.and_then(|s| s.get(&id.api_version, &id.kind));
+    if let Some(served) = served {
+        return served.clone();
+    }
     let built_in = KindSchema::builtin(&id.api_version, &id.kind);
     if built_in.is_builtin() {
         return built_in;

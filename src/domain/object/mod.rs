@@ -2,6 +2,7 @@
 
 pub mod id;
 pub mod managed_fields;
+pub mod openapi;
 pub mod origin;
 pub mod path;
 pub mod quantity;

@@ -1,8 +1,9 @@
 //! What the API server knows of a kind's fields: types, list types and keys, atomic maps, quantities, defaults.
 //!
 //! Built-in kinds come from a table compiled in (`types.txt`: the Go types of 1.37 with the list types that the server's
-//! OpenAPI v3 states). Custom resources come from their CRD or from the server's OpenAPI
-//! document; without either, list types are inferred from the tags in managedFields, else a list is atomic. A
+//! OpenAPI v3 states); where the server's own document is at hand, it decides which fields there are and how lists are
+//! keyed, since the server may be older or newer than the table. Custom resources come from the server's document or
+//! from their CRD; without either, list types are inferred from the tags in managedFields, else a list is atomic. A
 //! [`Node`] is a place in a schema: walk it beside a value with [`Node::field`] and [`Node::item`].
 
 use std::collections::{BTreeMap, HashMap};
@@ -12,6 +13,7 @@ use serde_json::Value;
 
 use super::PathStep;
 use super::managed_fields::{Entry, FieldSet};
+use super::openapi::{Below, Open};
 
 /// How items of a list are told apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,9 +63,25 @@ pub struct KindSchema(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
-    Builtin(usize),
-    Open { document: Arc<Value>, at: String },
+    Builtin(usize, Option<Served>),
+    /// A custom resource of the server's document.
+    Served(Served),
+    /// A version's schema of a CustomResourceDefinition.
+    Defined(Arc<Value>),
     Inferred(Arc<BTreeMap<String, ListType>>),
+}
+
+/// A type of a server's document, by its name there.
+#[derive(Debug, Clone)]
+struct Served {
+    document: Arc<Value>,
+    name: String,
+}
+
+impl Served {
+    fn open(&self) -> Option<Open<'_>> {
+        Open::component(&self.document, &self.name)
+    }
 }
 
 /// A place in a schema.
@@ -76,12 +94,15 @@ enum Place<'s> {
         expr: &'static Expr,
         mark: &'static Mark,
         omit: bool,
+        /// The same place in the server's own document.
+        served: Option<Open<'s>>,
     },
     Open {
-        document: &'s Value,
-        schema: &'s Value,
+        open: Open<'s>,
         /// The object itself, whose metadata the server knows.
         root: bool,
+        /// Of a built-in kind: the defaults that its document states are those of Go, not the server's.
+        core: bool,
     },
     Inferred {
         lists: &'s BTreeMap<String, ListType>,
@@ -120,14 +141,14 @@ impl KindSchema {
             TABLE.kinds.get(key)
         };
         match exact.or_else(other) {
-            Some(&at) => Self(Source::Builtin(at)),
+            Some(&at) => Self(Source::Builtin(at, None)),
             None => Self(Source::Inferred(Arc::default())),
         }
     }
 
     /// Tells whether the built-in table has the kind.
     pub fn is_builtin(&self) -> bool {
-        matches!(self.0, Source::Builtin(_))
+        matches!(self.0, Source::Builtin(..))
     }
 
     /// Tells whether anything is known of the kind's fields.
@@ -142,33 +163,39 @@ impl KindSchema {
             .iter()
             .position(|entry| entry.get("name").and_then(Value::as_str) == Some(version))?;
         let schema = versions[at].pointer("/schema/openAPIV3Schema")?;
-        Some(Self(Source::Open {
-            document: Arc::new(schema.clone()),
-            at: String::new(),
-        }))
+        Some(Self(Source::Defined(Arc::new(schema.clone()))))
     }
 
-    /// Finds the schema of a kind in an OpenAPI v3 document of the server (`/openapi/v3/apis/GROUP/VERSION`).
-    pub fn of_openapi(document: &Arc<Value>, api_version: &str, kind: &str) -> Option<Self> {
+    /// Reads the kinds of one group version from the server's OpenAPI v3 document (`/openapi/v3/apis/GROUP/VERSION`);
+    /// for a built-in kind the document is laid over the table.
+    pub fn all_of(document: &Arc<Value>, api_version: &str) -> BTreeMap<String, Self> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let schemas = document.pointer("/components/schemas")?.as_object()?;
-        let is_ours = |schema: &Value| {
+        let schemas = document
+            .pointer("/components/schemas")
+            .and_then(Value::as_object);
+        let mut kinds = BTreeMap::new();
+        for (name, schema) in schemas.into_iter().flatten() {
             let ids = schema
                 .get("x-kubernetes-group-version-kind")
                 .and_then(Value::as_array);
-            ids.into_iter().flatten().any(|id| {
-                let is = |key: &str, text: &str| id.get(key).and_then(Value::as_str) == Some(text);
-                is("group", group) && is("version", version) && is("kind", kind)
-            })
-        };
-        let name = schemas.iter().find(|(_, schema)| is_ours(schema))?.0;
-        Some(Self(Source::Open {
-            document: Arc::clone(document),
-            at: format!(
-                "/components/schemas/{}",
-                name.replace('~', "~0").replace('/', "~1")
-            ),
-        }))
+            for id in ids.into_iter().flatten() {
+                let text = |key: &str| id.get(key).and_then(Value::as_str).unwrap_or_default();
+                if (text("group"), text("version")) != (group, version) {
+                    continue;
+                }
+                let served = Served {
+                    document: Arc::clone(document),
+                    name: name.clone(),
+                };
+                let kind = text("kind");
+                let schema = Self(match Self::builtin(api_version, kind).0 {
+                    Source::Builtin(at, _) => Source::Builtin(at, Some(served)),
+                    _ => Source::Served(served),
+                });
+                kinds.insert(kind.to_owned(), schema);
+            }
+        }
+        kinds
     }
 
     /// Infers keyed lists and sets of a kind without a schema from the tags in managedFields.
@@ -183,19 +210,14 @@ impl KindSchema {
     /// Returns the object's own place.
     pub fn root(&self) -> Node<'_> {
         Node(match &self.0 {
-            Source::Builtin(at) => Place::Builtin {
+            Source::Builtin(at, served) => Place::Builtin {
                 expr: &TABLE.roots[*at],
                 mark: &Mark::None,
                 omit: false,
+                served: served.as_ref().and_then(Served::open),
             },
-            Source::Open { document, at } => match document.pointer(at) {
-                Some(schema) => Place::Open {
-                    document,
-                    schema,
-                    root: true,
-                },
-                None => Place::Any,
-            },
+            Source::Served(served) => root_place(served.open()),
+            Source::Defined(schema) => root_place(Some(Open::at(schema, schema))),
             Source::Inferred(lists) => Place::Inferred {
                 lists,
                 at: String::new(),
@@ -228,28 +250,10 @@ impl<'s> Node<'s> {
     #[must_use]
     pub fn field(&self, key: &str) -> Self {
         Node(match &self.0 {
-            Place::Builtin { expr, .. } => match expr.inner() {
-                Expr::Struct(at) => match TABLE.types[*at].fields.get(key) {
-                    Some(field) => Place::Builtin {
-                        expr: &field.expr,
-                        mark: &field.mark,
-                        omit: field.omit,
-                    },
-                    None => Place::Undeclared,
-                },
-                Expr::Map(below) => Place::Builtin {
-                    expr: below,
-                    mark: &Mark::None,
-                    omit: false,
-                },
-                Expr::Any => Place::Any,
-                _ => Place::Undeclared,
-            },
+            Place::Builtin { expr, served, .. } => built_in_field(expr, *served, key),
             Place::Open { root: true, .. } if key == "metadata" => object_meta(),
             Place::Inferred { at, .. } if at.is_empty() && key == "metadata" => object_meta(),
-            Place::Open {
-                document, schema, ..
-            } => open_field(document, schema, key),
+            Place::Open { open, core, .. } => open_place(open.field(key), *core),
             Place::Inferred { lists, at } => Place::Inferred {
                 lists,
                 at: format!("{at}/{key}"),
@@ -262,7 +266,7 @@ impl<'s> Node<'s> {
     #[must_use]
     pub fn item(&self) -> Self {
         Node(match &self.0 {
-            Place::Builtin { expr, .. } => match expr.inner() {
+            Place::Builtin { expr, served, .. } => match expr.inner() {
                 Expr::List(below) => Place::Builtin {
                     expr: below,
                     mark: match below.inner() {
@@ -270,17 +274,12 @@ impl<'s> Node<'s> {
                         _ => &Mark::None,
                     },
                     omit: false,
+                    served: served.and_then(Open::items),
                 },
                 _ => Place::Any,
             },
-            Place::Open {
-                document, schema, ..
-            } => match schema.get("items").map(|items| resolve(document, items)) {
-                Some(schema) => Place::Open {
-                    document,
-                    schema,
-                    root: false,
-                },
+            Place::Open { open, core, .. } => match open.items() {
+                Some(open) => open_place(Below::Schema(open), *core),
                 None => Place::Any,
             },
             Place::Inferred { lists, at } => Place::Inferred {
@@ -294,22 +293,17 @@ impl<'s> Node<'s> {
     /// Returns how items of the list at this place are told apart.
     pub fn list(&self) -> &'s ListType {
         static ATOMIC: ListType = ListType::Atomic;
-        static SET: ListType = ListType::Set;
         match &self.0 {
+            Place::Builtin {
+                served: Some(served),
+                ..
+            } => served.list(),
             Place::Builtin {
                 mark: Mark::List(list),
                 ..
             } => list,
             Place::Inferred { lists, at } => lists.get(at.as_str()).unwrap_or(&ATOMIC),
-            Place::Open { schema, .. } => {
-                match schema.get("x-kubernetes-list-type").and_then(Value::as_str) {
-                    Some("set") => &SET,
-                    Some("map") => schema
-                        .get("x-kubernetes-list-map-keys")
-                        .map_or(&ATOMIC, interned),
-                    _ => &ATOMIC,
-                }
-            }
+            Place::Open { open, .. } => open.list(),
             _ => &ATOMIC,
         }
     }
@@ -317,10 +311,12 @@ impl<'s> Node<'s> {
     /// Tells whether the map or struct at this place has one owner for the whole.
     pub fn atomic(&self) -> bool {
         match &self.0 {
+            Place::Builtin {
+                served: Some(served),
+                ..
+            } => served.atomic(),
             Place::Builtin { mark, .. } => matches!(mark, Mark::Atomic),
-            Place::Open { schema, .. } => {
-                schema.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic")
-            }
+            Place::Open { open, .. } => open.atomic(),
             _ => false,
         }
     }
@@ -329,7 +325,7 @@ impl<'s> Node<'s> {
     pub fn holds(&self) -> Holds<'s> {
         match &self.0 {
             Place::Builtin { expr, .. } => expr.holds(),
-            Place::Open { schema, .. } => open_holds(schema),
+            Place::Open { open, .. } => open.holds(),
             Place::Undeclared => Holds::Undeclared,
             Place::Inferred { .. } | Place::Any => Holds::Any,
         }
@@ -361,7 +357,9 @@ impl<'s> Node<'s> {
     /// Returns the default that a custom resource's schema states.
     pub fn default(&self) -> Option<&'s Value> {
         match &self.0 {
-            Place::Open { schema, .. } => schema.get("default"),
+            Place::Open {
+                open, core: false, ..
+            } => open.default(),
             _ => None,
         }
     }
@@ -369,9 +367,7 @@ impl<'s> Node<'s> {
     /// Tells whether a custom resource keeps `null` here.
     pub fn keeps_null(&self) -> bool {
         match &self.0 {
-            Place::Open { schema, .. } => {
-                schema.get("nullable") == Some(&Value::Bool(true)) || preserves(schema)
-            }
+            Place::Open { open, .. } => open.keeps_null(),
             Place::Any => true,
             _ => false,
         }
@@ -380,7 +376,7 @@ impl<'s> Node<'s> {
     /// Returns the format that a custom resource's schema states (`duration`, `date-time` …).
     pub fn format(&self) -> Option<&'s str> {
         match &self.0 {
-            Place::Open { schema, .. } => schema.get("format").and_then(Value::as_str),
+            Place::Open { open, .. } => open.format(),
             _ => None,
         }
     }
@@ -388,32 +384,22 @@ impl<'s> Node<'s> {
     /// Returns the names of the declared fields with their places (custom resources only: for defaulting).
     pub fn declared(&self) -> Vec<(&'s str, Self)> {
         let Place::Open {
-            document, schema, ..
+            open, core: false, ..
         } = &self.0
         else {
             return vec![];
         };
-        let fields = schema.get("properties").and_then(Value::as_object);
-        fields
-            .into_iter()
-            .flatten()
-            .map(|(key, schema)| {
-                let schema = resolve(document, schema);
-                let root = false;
-                let place = Place::Open {
-                    document,
-                    schema,
-                    root,
-                };
-                (key.as_str(), Node(place))
-            })
+        open.properties()
+            .map(|(key, open)| (key, Node(open_place(Below::Schema(open), false))))
             .collect()
     }
 
     /// Returns the value of a merge key `key` that an item does not spell out.
     pub fn default_key(&self, key: &str) -> Option<Value> {
         match &self.0 {
-            Place::Open { schema, .. } => schema.get("default").cloned(),
+            Place::Open {
+                open, core: false, ..
+            } => open.default().cloned(),
             _ if key == "protocol" => Some("TCP".into()),
             _ => None,
         }
@@ -421,7 +407,7 @@ impl<'s> Node<'s> {
 }
 
 /// Returns one shared list type per set of keys, so that places can lend it.
-fn interned(keys: &Value) -> &'static ListType {
+pub(super) fn interned(keys: &Value) -> &'static ListType {
     static SEEN: LazyLock<std::sync::Mutex<HashMap<String, &'static ListType>>> =
         LazyLock::new(Default::default);
     let names: Vec<String> = keys
@@ -449,75 +435,63 @@ fn object_meta<'s>() -> Place<'s> {
             expr: &field.expr,
             mark: &field.mark,
             omit: field.omit,
+            served: None,
         },
         None => Place::Any,
     }
 }
 
-fn open_field<'s>(document: &'s Value, schema: &'s Value, key: &str) -> Place<'s> {
-    if let Some(below) = schema.get("properties").and_then(|fields| fields.get(key)) {
-        let schema = resolve(document, below);
-        return Place::Open {
-            document,
-            schema,
-            root: false,
-        };
-    }
-    match schema.get("additionalProperties") {
-        Some(below @ Value::Object(_)) => Place::Open {
-            document,
-            schema: resolve(document, below),
-            root: false,
+fn root_place(open: Option<Open<'_>>) -> Place<'_> {
+    match open {
+        Some(open) => Place::Open {
+            open,
+            root: true,
+            core: false,
         },
-        Some(Value::Bool(true)) => Place::Any,
-        _ if preserves(schema)
-            || schema.get("properties").is_none()
-            || matches!(key, "apiVersion" | "kind" | "metadata") =>
-        {
-            Place::Any
-        }
+        None => Place::Any,
+    }
+}
+
+fn open_place(below: Below<'_>, core: bool) -> Place<'_> {
+    match below {
+        Below::Schema(open) => Place::Open {
+            open,
+            root: false,
+            core,
+        },
+        Below::Any => Place::Any,
+        Below::Undeclared => Place::Undeclared,
+    }
+}
+
+/// Returns the place below a struct or map of a built-in kind; the server's document, where there is one, says whether
+/// there is such a field.
+fn built_in_field<'s>(expr: &'static Expr, served: Option<Open<'s>>, key: &str) -> Place<'s> {
+    let below = served.map(|served| served.field(key));
+    let open = match &below {
+        Some(Below::Schema(open)) => Some(*open),
+        _ => None,
+    };
+    match expr.inner() {
+        Expr::Struct(_) if matches!(below, Some(Below::Undeclared)) => Place::Undeclared,
+        Expr::Struct(at) => match (TABLE.types[*at].fields.get(key), below) {
+            (Some(field), _) => Place::Builtin {
+                expr: &field.expr,
+                mark: &field.mark,
+                omit: field.omit,
+                served: open,
+            },
+            (None, Some(below)) => open_place(below, true),
+            (None, None) => Place::Undeclared,
+        },
+        Expr::Map(below) => Place::Builtin {
+            expr: below,
+            mark: &Mark::None,
+            omit: false,
+            served: open,
+        },
+        Expr::Any => Place::Any,
         _ => Place::Undeclared,
-    }
-}
-
-fn preserves(schema: &Value) -> bool {
-    schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true))
-}
-
-/// Follows `$ref` and single `allOf` to the schema that says something.
-fn resolve<'s>(document: &'s Value, schema: &'s Value) -> &'s Value {
-    let mut at = schema;
-    for _ in 0..8 {
-        let reference = at
-            .get("$ref")
-            .or_else(|| at.pointer("/allOf/0/$ref"))
-            .and_then(Value::as_str)
-            .and_then(|reference| document.pointer(reference.strip_prefix('#')?));
-        match reference {
-            Some(next) => at = next,
-            None => break,
-        }
-    }
-    at
-}
-
-fn open_holds(schema: &Value) -> Holds<'static> {
-    let flag = |key: &str| schema.get(key) == Some(&Value::Bool(true));
-    if flag("x-kubernetes-int-or-string") {
-        return Holds::IntOrString;
-    }
-    match schema.get("type").and_then(Value::as_str) {
-        Some("string") => match schema.get("format").and_then(Value::as_str) {
-            Some("byte") => Holds::Bytes,
-            _ => Holds::String,
-        },
-        Some("integer") => Holds::Integer,
-        Some("number") => Holds::Number,
-        Some("boolean") => Holds::Boolean,
-        Some("array") => Holds::List,
-        Some("object") if schema.get("additionalProperties").is_some() => Holds::Map,
-        Some("object") if schema.get("properties").is_some() => Holds::Struct(""),
-        _ => Holds::Any,
     }
 }
 
@@ -757,6 +731,53 @@ mod tests {
             Some(&json!(100))
         );
         assert_eq!(at(&schema, "spec.nope").holds(), Holds::Undeclared);
+    }
+
+    #[test]
+    fn the_server_s_document_decides_about_lists_and_fields() {
+        let document = Arc::new(json!({"components": {"schemas": {
+            "Deployment": {"type": "object", "x-kubernetes-group-version-kind":
+                    [{"group": "apps", "version": "v1", "kind": "Deployment"}],
+                "properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"},
+                    "metadata": {"allOf": [{"$ref": "#/components/schemas/Meta"}], "default": {}},
+                    "spec": {"allOf": [{"$ref": "#/components/schemas/Spec"}]}}},
+            "Meta": {"type": "object", "properties": {"name": {"type": "string"}}},
+            "Spec": {"type": "object", "properties": {
+                "replicas": {"type": "integer"},
+                "fresh": {"type": "string", "default": ""},
+                "selector": {"allOf": [{"$ref": "#/components/schemas/Selector"}]},
+                "template": {"type": "object"}}},
+            "Selector": {"type": "object", "x-kubernetes-map-type": "atomic",
+                "properties": {"matchLabels": {"type": "object", "additionalProperties": {"type": "string"}}}},
+            "Widget": {"type": "object", "x-kubernetes-group-version-kind":
+                    [{"group": "lab.example.test", "version": "v1", "kind": "Widget"}],
+                "properties": {"spec": {"type": "object", "properties": {
+                    "size": {"type": "integer", "default": 3},
+                    "parts": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"],
+                        "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}}}}}}));
+        let kinds = KindSchema::all_of(&document, "apps/v1");
+        assert_eq!(kinds.len(), 1);
+        let schema = kinds["Deployment"].clone();
+        assert_eq!(at(&schema, "spec.replicas").holds(), Holds::Integer);
+        assert!(at(&schema, "spec.replicas").is_pointer());
+        assert!(at(&schema, "spec.selector").atomic());
+        assert_eq!(at(&schema, "spec.fresh").holds(), Holds::String);
+        assert_eq!(
+            at(&schema, "spec.fresh").default(),
+            None,
+            "Go's, not the server's"
+        );
+        assert_eq!(at(&schema, "spec.paused").holds(), Holds::Undeclared);
+        // what the document leaves open is the table's
+        let containers = at(&schema, "spec.template.spec.containers");
+        assert_eq!(containers.list(), &ListType::Map(vec!["name".into()]));
+        let widget = KindSchema::all_of(&document, "lab.example.test/v1")["Widget"].clone();
+        let parts = at(&widget, "spec.parts");
+        assert_eq!(parts.list(), &ListType::Map(vec!["id".into()]));
+        assert_eq!(parts.item().field("any").holds(), Holds::Any);
+        assert_eq!(at(&widget, "spec.size").default(), Some(&json!(3)));
+        assert_eq!(at(&widget, "metadata.finalizers").list(), &ListType::Set);
+        assert!(KindSchema::all_of(&document, "lab.example.test/v2").is_empty());
     }
 
     #[test]

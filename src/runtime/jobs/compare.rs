@@ -9,6 +9,7 @@ use super::desired::{At, Rendering, blocking};
 use crate::domain::drift::{self, AppDrift, Comparison, Engine, FieldStatus, ObjectState, Verdict};
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::fleet::{App, AppKind, AppRef, AppState, DriftSummary, LastHand, SourceObject};
+use crate::domain::object::openapi::Schemas;
 use crate::domain::object::{Desired, ObjectId};
 use crate::runtime::clock;
 use crate::world::cluster::Cluster;
@@ -78,7 +79,10 @@ impl Jobs {
             .map(|managed| managed.id)
             .collect();
         let ids = wanted(&desired, &inventory);
-        let found = tokio::time::timeout(self.patience() * 4, cluster.get_all(&ids)).await;
+        let (found, schemas) = tokio::join!(
+            tokio::time::timeout(self.patience() * 4, cluster.get_all(&ids)),
+            self.schemas(cluster, &ids)
+        );
         let found = found.unwrap_or_else(|_| {
             let late = Fault::new(FaultKind::Timeout, "reading the live objects took too long")
                 .about(app.app.to_string())
@@ -93,7 +97,7 @@ impl Jobs {
                 Err(fault) => unreadable.push((id.clone(), fault)),
             }
         }
-        let definitions = definitions(cluster, &desired).await;
+        let definitions = definitions(cluster, &desired, &schemas).await;
         let work = Work {
             app,
             object,
@@ -104,6 +108,7 @@ impl Jobs {
             unreadable,
             problems,
             definitions,
+            schemas,
         };
         let (work, drift) = blocking(move || {
             let drift = work.compare();
@@ -133,6 +138,7 @@ struct Work {
     unreadable: Vec<(ObjectId, Fault)>,
     problems: Vec<Fault>,
     definitions: Vec<Value>,
+    schemas: Schemas,
 }
 
 impl Work {
@@ -158,6 +164,7 @@ impl Work {
             unreadable: &self.unreadable,
             problems: &self.problems,
             definitions: &self.definitions,
+            schemas: Some(&self.schemas),
         })
     }
 }
@@ -214,14 +221,15 @@ fn wanted(desired: &[Desired], inventory: &[ObjectId]) -> Vec<ObjectId> {
         .collect()
 }
 
-/// Reads the definitions of the custom resources among the objects; what may not be read is left out.
-async fn definitions(cluster: &Cluster, desired: &[Desired]) -> Vec<Value> {
+/// Reads the definitions of the custom resources that no schema was found for; what may not be read is left out.
+async fn definitions(cluster: &Cluster, desired: &[Desired], schemas: &Schemas) -> Vec<Value> {
     let Ok(discovery) = cluster.discovery().await else {
         return vec![];
     };
     let names: BTreeSet<String> = desired
         .iter()
         .filter(|d| d.id.group().contains('.') && !d.id.group().ends_with(".k8s.io"))
+        .filter(|d| schemas.get(&d.id.api_version, &d.id.kind).is_none())
         .filter_map(|d| {
             discovery
                 .best(d.id.group(), &d.id.kind)

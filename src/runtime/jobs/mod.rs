@@ -11,6 +11,7 @@ mod desired;
 mod fleet;
 mod offline;
 mod places;
+mod schema;
 
 pub use accept::{Backfill, Commits, Committed, acceptable};
 pub use act::{Acted, Asked, default_wait, everything, group};
@@ -54,6 +55,7 @@ struct Inner {
     access: Access,
     clusters: Mutex<HashMap<Arc<str>, Slot<Option<Cluster>>>>,
     mirrors: Mutex<HashMap<String, Slot<Mirrored>>>,
+    schemas: Mutex<HashMap<Arc<str>, Slot<schema::Known>>>,
     journal: Option<Journal>,
 }
 
@@ -68,6 +70,7 @@ impl Jobs {
             access,
             clusters: Mutex::default(),
             mirrors: Mutex::default(),
+            schemas: Mutex::default(),
             journal,
         }))
     }

@@ -241,16 +241,12 @@ pub fn compare_files(
         .iter()
         .find(|o| o.pointer("/metadata/name").and_then(Value::as_str) == Some("argocd-cm"));
     let drift = drift::compare(&drift::Comparison {
-        engine,
-        app: None,
         app_object: file.app.as_ref(),
         settings,
         desired: &desired,
         live: &live,
-        inventory: &[],
-        unreadable: &[],
         problems: &problems,
-        definitions: &[],
+        ..drift::Comparison::of(engine)
     });
     Ok((drift, desired))
 }

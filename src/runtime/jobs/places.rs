@@ -22,6 +22,8 @@ pub struct Options {
     pub timeout: Option<Duration>,
     /// The folder of mirrors.
     pub mirrors: PathBuf,
+    /// The folder of what can be read again (the servers' OpenAPI documents); `None` keeps none on disk.
+    pub cache: Option<PathBuf>,
     /// The folder of our own state (journal); `None` writes none.
     pub state: Option<PathBuf>,
     /// Who acts, for annotations and `initiatedBy`.

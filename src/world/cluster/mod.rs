@@ -13,6 +13,7 @@ mod exec;
 mod fault;
 mod follow;
 mod kubeconfig;
+mod openapi;
 mod read;
 mod watch;
 

@@ -45,12 +45,18 @@ pub(super) async fn json(client: &Client, request: Request<Vec<u8>>) -> kube::Re
 
 /// Gets a path; comes back where the server asks for it.
 pub(super) async fn get(client: &Client, path: &str) -> kube::Result<Value> {
+    let text = get_text(client, path).await?;
+    serde_json::from_str(&text).map_err(kube::Error::SerdeError)
+}
+
+/// Gets a path as text; comes back where the server asks for it.
+pub(super) async fn get_text(client: &Client, path: &str) -> kube::Result<String> {
     let mut tries = 0;
     loop {
         let request = Request::get(path)
             .body(vec![])
             .map_err(kube::Error::HttpError)?;
-        match json(client, request).await {
+        match client.request_text(request).await {
             Err(kube::Error::Api(status)) if matches!(status.code, 429 | 503) && tries < 3 => {
                 tries += 1;
                 let asked = status
@@ -65,7 +71,7 @@ pub(super) async fn get(client: &Client, path: &str) -> kube::Result<Value> {
 }
 
 impl Cluster {
-    async fn answer<T>(
+    pub(super) async fn answer<T>(
         &self,
         doing: &str,
         answer: impl Future<Output = kube::Result<T>>,

@@ -35,16 +35,10 @@ fn lines(
         .map(Arc::unwrap_or_clone)
         .collect();
     let drift = compare(&Comparison {
-        engine,
-        app: None,
         app_object: Some(app),
-        settings: None,
         desired: &desired,
         live: &live,
-        inventory: &[],
-        unreadable: &[],
-        problems: &[],
-        definitions: &[],
+        ..Comparison::of(engine)
     });
     let mut lines = vec![];
     for object in &drift.objects {

@@ -2,6 +2,7 @@
 //!
 //! Every path comes from [`Folders`], which the environment can move; every write is atomic or appended under a lock.
 
+mod cache;
 mod config;
 mod file;
 mod folders;
@@ -9,6 +10,7 @@ mod journal;
 mod log;
 mod tree;
 
+pub use cache::Cache;
 pub use config::load_settings;
 pub use file::{read_input, write_atomic};
 pub use folders::Folders;

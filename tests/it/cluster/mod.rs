@@ -48,6 +48,32 @@ fn serves(group: &str, version: &str, kind: &str, plural: &str) -> Vec<Value> {
     ]
 }
 
+#[tokio::test]
+async fn openapi_documents_are_named_by_their_group_version() {
+    let document = json!({"components": {"schemas": {"W": {"type": "object"}}}});
+    let script = Script::new(json!([
+        {"method": "GET", "path": "/openapi/v3", "status": 200, "body": {"paths": {
+            "api/v1": {"serverRelativeURL": "/openapi/v3/api/v1?hash=A"},
+            "apis/lab.example.test/v1": {"serverRelativeURL": "/openapi/v3/apis/lab.example.test/v1?hash=B"},
+            "apis/odd.example.test/v1": {"serverRelativeURL": "https://elsewhere.example.test/x"},
+            ".well-known/openid-configuration": {"serverRelativeURL": "/openapi/v3/.well-known?hash=C"}}}},
+        {"method": "GET", "path": "/openapi/v3/apis/lab.example.test/v1", "query": {"hash": "B"}, "status": 200,
+            "body": document},
+    ]));
+    let cluster = Cluster::from_client("prod", script.client());
+    let index = cluster.openapi().await.unwrap();
+    let names: Vec<&str> = index.keys().map(String::as_str).collect();
+    assert_eq!(names, ["lab.example.test/v1", "v1"]);
+    let text = cluster
+        .openapi_document(&index["lab.example.test/v1"])
+        .await
+        .unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document);
+    // a server without them, or one that does not let us
+    let bare = Cluster::from_client("old", Script::new(json!([])).client());
+    assert_eq!(bare.openapi().await.unwrap_err().kind, FaultKind::NotFound);
+}
+
 const KS: &str = "kustomize.toolkit.fluxcd.io";
 
 fn kustomizations() -> Vec<Value> {

@@ -17,6 +17,10 @@ pub(super) enum Address {
     Group(String),
     /// `/api/v1`, `/apis/GROUP/VERSION`: (group, version).
     Resources(String, String),
+    /// `/openapi/v3`.
+    Documents,
+    /// `/openapi/v3/apis/GROUP/VERSION`: (group, version).
+    Document(String, String),
     /// A collection or an object.
     Object(Spot),
     /// A review kind, to be created.
@@ -48,6 +52,10 @@ impl Address {
         match parts.as_slice() {
             ["version"] => Self::Version,
             ["healthz" | "livez" | "readyz", ..] => Self::Health,
+            ["openapi", "v3"] => Self::Documents,
+            ["openapi", "v3", "apis", group, version] => {
+                Self::Document((*group).into(), (*version).into())
+            }
             ["api"] => Self::Core,
             ["apis"] => Self::Groups,
             ["apis", group] => Self::Group((*group).into()),

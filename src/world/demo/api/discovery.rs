@@ -97,6 +97,41 @@ impl Served<'_> {
         })
     }
 
+    /// Returns `/openapi/v3`: where the documents of the custom groups stand. The built-in groups have none here, as on
+    /// a server that does not let everybody read them.
+    pub(super) fn documents(self) -> Value {
+        let mut paths = serde_json::Map::new();
+        for kind in self.kinds().filter(|k| k.traits.custom) {
+            let path = format!("apis/{}/{}", kind.group, kind.version);
+            let address = format!("/openapi/v3/{path}?hash=DEMO1");
+            paths.insert(path, json!({"serverRelativeURL": address}));
+        }
+        json!({ "paths": paths })
+    }
+
+    /// Returns the document of a custom group version; `None` where there is none. Specification and status are open.
+    pub(super) fn document(self, group: &str, version: &str) -> Option<Value> {
+        let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let schemas: serde_json::Map<String, Value> = self
+            .kinds()
+            .filter(|k| k.traits.custom && k.group == group && k.version == version)
+            .map(|kind| {
+                let schema = json!({
+                    "description": "A custom resource of the demo.", "type": "object",
+                    "x-kubernetes-preserve-unknown-fields": true,
+                    "properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"},
+                        "metadata": {"type": "object"}, "spec": open, "status": open},
+                    "x-kubernetes-group-version-kind": [{"group": group, "version": version, "kind": kind.kind}],
+                });
+                (format!("{group}.{version}.{}", kind.kind), schema)
+            })
+            .collect();
+        (!schemas.is_empty()).then(|| {
+            json!({"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.37.2"}, "paths": {},
+                "components": {"schemas": schemas}})
+        })
+    }
+
     /// Returns aggregated discovery of the core group (`/api`) or of all others (`/apis`).
     pub(super) fn aggregated(self, core: bool) -> Value {
         let groups = if core {

@@ -122,6 +122,8 @@ impl Ask<'_> {
             Address::Groups => Some(served.group_list()),
             Address::Group(group) => served.group(&group),
             Address::Resources(group, version) => served.resources(&group, &version),
+            Address::Documents => Some(served.documents()),
+            Address::Document(group, version) => served.document(&group, &version),
             Address::Object(spot) if served.has(spot.kind) => return self.object(&spot),
             Address::Review(kind) => return self.review(kind),
             Address::Object(_) | Address::Nowhere => None,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::message::{Effect, JournalLine, Message, Slot, Ticket, Tone};
 use super::screen::Screen;
 use super::sheet::{Button, Confirm, Review, Sheet};
-use super::{Compared, Planning, Session, summarise};
+use super::{Compared, Planning, Running, Session, summarise};
 use crate::domain::drift::AppDrift;
 use crate::domain::fault::Fault;
 use crate::domain::fleet::{AppRef, AppState, Change, DriftSummary};
@@ -26,12 +26,12 @@ impl Session {
             Message::Fleet(changes) => self.changed(changes),
             Message::Drift { ticket, result } => self.compared(&ticket, result),
             Message::Planned { ticket, result } => self.planned(&ticket, result),
-            Message::Progress { ticket, words } if self.is_newest(&ticket) => {
-                if let Slot::Act(app) = ticket.slot {
-                    self.running.insert(app, words);
+            Message::Progress { ticket, words } => {
+                if let Some(act) = self.running.get_mut(&ticket) {
+                    act.words = words;
                 }
             }
-            Message::Done { ticket, result } => self.done(ticket, &result),
+            Message::Done { ticket, result } => self.done(&ticket, &result),
             Message::Proposed { ticket, result } if self.is_newest(&ticket) => {
                 let app = self
                     .planning
@@ -53,9 +53,7 @@ impl Session {
                     (Ok(_), None) => {}
                 }
             }
-            Message::Committed { ticket, result } if self.is_newest(&ticket) => {
-                self.committed(&result);
-            }
+            Message::Committed { ticket, result } => self.committed(&ticket, &result),
             _ => {}
         }
     }
@@ -204,13 +202,10 @@ impl Session {
             .push(Sheet::Confirm(Confirm::new(plans, faults, guarded.pop())));
     }
 
-    fn done(&mut self, ticket: Ticket, result: &Result<String, Fault>) {
-        if !self.is_newest(&ticket) {
+    fn done(&mut self, ticket: &Ticket, result: &Result<String, Fault>) {
+        let Some(Running { app, verb, .. }) = self.running.remove(ticket) else {
             return;
-        }
-        let Slot::Act(app) = ticket.slot else { return };
-        self.running.remove(&app);
-        let verb = result_word(result);
+        };
         let words = match result {
             Ok(words) => {
                 self.tell(Tone::Good, format!("{app}: {words}"));
@@ -221,19 +216,18 @@ impl Session {
                 fault.to_string()
             }
         };
-        self.record(&app, "act", verb, words);
+        self.record(&app, verb.word(), result_word(result), words);
         self.compare(&app, true);
     }
 
-    fn committed(&mut self, result: &Result<super::Committed, Fault>) {
-        let at = self
-            .sheets
-            .iter()
-            .rposition(|s| matches!(s, Sheet::Accept(_)));
-        let app = match at.map(|at| self.sheets.remove(at)) {
-            Some(Sheet::Accept(review)) => Some(review.app),
-            _ => None,
+    /// Takes the end of a commit, whether or not its dialog is still open.
+    fn committed(&mut self, ticket: &Ticket, result: &Result<super::Committed, Fault>) {
+        let Some(app) = self.commits.remove(ticket) else {
+            return;
         };
+        self.sheets.retain(
+            |s| !matches!(s, Sheet::Accept(review) if review.running.as_ref() == Some(ticket)),
+        );
         let words = match result {
             Ok(done) => {
                 let pushed = match &done.pushed {
@@ -254,14 +248,13 @@ impl Session {
                 fault.to_string()
             }
         };
-        if let Some(app) = app {
-            if result.is_ok()
-                && let Some(Screen::Diff(diff)) = self.screen_mut()
-            {
-                diff.marked.clear();
-            }
-            self.record(&app, "accept", result_word(result), words);
+        if result.is_ok()
+            && let Some(Screen::Diff(diff)) = self.screen_mut()
+            && diff.app == app
+        {
+            diff.marked.clear();
         }
+        self.record(&app, "accept", result_word(result), words);
     }
 
     fn record(&mut self, app: &AppRef, verb: &str, result: &str, words: String) {

@@ -22,7 +22,7 @@ mod summary;
 mod tests;
 mod writes;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -115,6 +115,17 @@ struct Planning {
     faults: Vec<Fault>,
 }
 
+/// An act that was confirmed and has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    /// On which app.
+    pub app: AppRef,
+    /// What it is called.
+    pub verb: operate::Verb,
+    /// How far it is, in words.
+    pub words: String,
+}
+
 /// The running program.
 #[derive(Debug)]
 pub struct Session {
@@ -136,8 +147,10 @@ pub struct Session {
     pub notices: VecDeque<Notice>,
     /// What was done from here, newest last.
     pub journal: Vec<JournalLine>,
-    /// The acts under way, in words.
-    pub running: HashMap<AppRef, String>,
+    /// The acts under way: each is kept until its own answer comes, also where a newer one was begun on the same app.
+    pub running: BTreeMap<Ticket, Running>,
+    /// The commits under way, which go on when their dialog is closed.
+    commits: BTreeMap<Ticket, AppRef>,
     generation: u64,
     newest: HashMap<Slot, u64>,
     bases: HashMap<AppRef, u64>,
@@ -160,7 +173,8 @@ impl Session {
             compared: HashMap::new(),
             notices: VecDeque::new(),
             journal: vec![],
-            running: HashMap::new(),
+            running: BTreeMap::new(),
+            commits: BTreeMap::new(),
             generation: 0,
             newest: HashMap::new(),
             bases: HashMap::new(),
@@ -215,7 +229,14 @@ impl Session {
 
     /// Tells whether the screen changes by itself in the next second: a notice that ends, a job that runs.
     pub fn is_moving(&self) -> bool {
-        self.notice().is_some() || !self.running.is_empty() || self.planning.is_some()
+        self.notice().is_some() || self.waiting().is_some()
+    }
+
+    /// Returns the newest act that is under way on an app.
+    pub fn running_on(&self, app: &AppRef) -> Option<&Running> {
+        let ours = self.running.iter().filter(|(_, act)| act.app == *app);
+        ours.max_by_key(|(ticket, _)| ticket.generation)
+            .map(|(_, act)| act)
     }
 
     /// Returns what is waited for, in words.
@@ -226,8 +247,10 @@ impl Session {
                 _ => "planning the act".to_owned(),
             });
         }
-        let (app, words) = self.running.iter().min_by_key(|(app, _)| *app)?;
-        Some(match self.running.len() {
+        let acts = self.running.values().map(|act| (&act.app, &*act.words));
+        let commits = self.commits.values().map(|app| (app, "committing"));
+        let (app, words) = acts.chain(commits).next()?;
+        Some(match self.running.len() + self.commits.len() {
             1 => format!("{app}: {words}"),
             n => format!("{app}: {words} (and {} more)", n - 1),
         })

@@ -112,7 +112,15 @@ impl Session {
             order[(at + by) % order.len()]
         };
         match (key.press, key.typed()) {
-            (Press::Esc, _) | (_, Some('q')) => return After::Close,
+            (Press::Esc, _) | (_, Some('q')) => {
+                if review.running.is_some() {
+                    self.tell(
+                        Tone::Plain,
+                        "the commit goes on; its end is told here and in the journal",
+                    );
+                }
+                return After::Close;
+            }
             (Press::Tab | Press::Right, _) => review.button = step(review.button, 1),
             (Press::BackTab | Press::Left, _) => review.button = step(review.button, 2),
             (Press::Up, _) | (_, Some('k')) => review.scroll = review.scroll.saturating_sub(1),

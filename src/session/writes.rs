@@ -8,8 +8,8 @@ use super::message::{Act, Effect, Slot, Tone};
 use super::screen::Screen;
 use super::sheet::{Button, Confirm, Prompt, Purpose, Review, Sheet};
 use super::summary::counts;
-use super::{Planning, Session};
-use crate::domain::backfill::Wish;
+use super::{Planning, Running, Session};
+use crate::domain::backfill::{Wish, by_difference};
 use crate::domain::drift::{FieldDrift, ObjectDrift, Verdict};
 use crate::domain::fleet::AppRef;
 use crate::domain::object::{FieldPath, ObjectId};
@@ -232,14 +232,25 @@ impl Session {
         }
         let fits = |field: &FieldDrift| counts(field) || field.verdict == Verdict::Residual;
         let any = choices.iter().any(|(object, fields)| match fields {
-            Some(fields) => fields.iter().any(|f| fits(f) || action == Action::Accept),
+            Some(fields) => fields
+                .iter()
+                .any(|f| fits(f) || action == Action::Accept && by_difference(f).is_none()),
             None => {
                 object.fields.iter().any(fits)
                     || action == Action::Revert
                         && object.state != crate::domain::drift::ObjectState::InSync
             }
         });
-        (!any).then(|| "it does not differ".to_owned())
+        if any {
+            return None;
+        }
+        // a cursor that was put on a difference is told why that one is none to act on
+        let mut chosen = choices.iter().flat_map(|(_, fields)| fields).flatten();
+        let refused = chosen.find_map(|field| by_difference(field));
+        Some(match refused {
+            Some((reason, hint)) => format!("{reason}; {hint}"),
+            None => "it does not differ".to_owned(),
+        })
     }
 
     /// Executes the plans of a confirmed dialog.
@@ -247,8 +258,14 @@ impl Session {
         for plan in confirm.plans {
             let app = plan.app.clone();
             let ticket = self.ticket(Slot::Act(app.clone()));
-            self.running
-                .insert(app, format!("{} asked for", plan.verb.word()));
+            self.running.insert(
+                ticket.clone(),
+                Running {
+                    app,
+                    verb: plan.verb,
+                    words: format!("{} asked for", plan.verb.word()),
+                },
+            );
             self.effects.push(Effect::Execute {
                 ticket,
                 plan: Box::new(plan),
@@ -263,6 +280,7 @@ impl Session {
     pub(super) fn commit(&mut self, review: &mut Review) {
         let ticket = self.ticket(Slot::Commit);
         review.running = Some(ticket.clone());
+        self.commits.insert(ticket.clone(), review.app.clone());
         self.effects.push(Effect::Commit {
             ticket,
             app: review.app.clone(),

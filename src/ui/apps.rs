@@ -223,14 +223,14 @@ fn fleet_row(session: &Session, app: &App, w: Widths, marked: bool, cursor: bool
     column(
         &mut out,
         Role::Dim,
-        session.running.get(&app.app).map_or_else(
+        session.running_on(&app.app).map_or_else(
             || {
                 app.cause
                     .as_deref()
                     .or(app.message.as_deref())
                     .unwrap_or_default()
             },
-            String::as_str,
+            |act| act.words.as_str(),
         ),
         w.message,
     );

@@ -21,6 +21,7 @@ use serde_json::Value;
 
 pub use message::{Hand, Message};
 pub use plan::{App, Other, Render, plan};
+pub use refuse::by_difference;
 
 use super::object::{FieldPath, ObjectId, Origin};
 

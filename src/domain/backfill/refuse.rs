@@ -1,9 +1,40 @@
 //! Refusals by name: fields and origins that no edit of a file can or may answer.
 
+use crate::domain::drift::{FieldDrift, FieldStatus, OwnerClass, Verdict};
 use crate::domain::object::{Desired, Home, Origin, PathStep, Step};
 
 use super::Wish;
 use super::change::Refusal;
+
+/// Returns why a difference is not one to be accepted, and the next step; `None` where it may be.
+pub fn by_difference(field: &FieldDrift) -> Option<(String, &'static str)> {
+    if field.masked {
+        return Some((
+            "it holds a secret value, which never goes into Git in the clear".to_owned(),
+            "change it where the Secret is made: SOPS, SealedSecret or the secret store",
+        ));
+    }
+    let scaled = |owner: &crate::domain::drift::Owner| {
+        owner.class == OwnerClass::Automation && owner.subresource.as_deref() == Some("scale")
+    };
+    if field.status == FieldStatus::ExtraForeign || field.owners.iter().any(scaled) {
+        return Some((
+            "an automation sets this field".to_owned(),
+            "leave the field out of Git, or add an ignore rule",
+        ));
+    }
+    if field.verdict == Verdict::Noise {
+        let why = field.rule.as_deref().or(field.note.as_deref());
+        return Some((
+            why.map_or_else(
+                || "it is noise: no edit made this difference".to_owned(),
+                |why| format!("it is noise, no edit: {why}"),
+            ),
+            "nothing is to be done: Git needs no word for it",
+        ));
+    }
+    None
+}
 
 /// Refuses what is never written, whatever its place.
 pub(super) fn by_field(wish: &Wish, desired: Option<&Desired>) -> Result<(), Refusal> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::desired::{At, Rendering, blocking, request};
 use super::{Compared, Jobs};
 use crate::domain::backfill::{self, Accepted, Hand, Message, Plan, Refused, Wish};
-use crate::domain::drift::{FieldDrift, FieldStatus, ObjectDrift, OwnerClass, Verdict};
+use crate::domain::drift::{FieldDrift, FieldStatus, ObjectDrift, Verdict};
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::fleet::{App, AppKind, AppRef};
 use crate::domain::object::{Desired, FieldPath, ObjectId};
@@ -181,15 +181,31 @@ impl Jobs {
             .clone()
             .unwrap_or_else(|| backfill.message.clone());
         let edits: Vec<Edit> = backfill.plan.files.iter().map(Edit::from).collect();
-        let commit = blocking(move || {
+        let made = blocking(move || {
             let identity = match identity {
                 Some(identity) => identity,
                 None => mirror.identity()?,
             };
             mirror.commit(&base, &branch, &edits, &message, &identity)
         })
-        .await?
-        .map_err(about)?;
+        .await
+        .flatten()
+        .map_err(about);
+        let entry = |result: &str, words: String| JournalEntry {
+            time: clock::now().to_string(),
+            context: backfill.app.context.to_string(),
+            app: backfill.app.target.to_string(),
+            verb: "accept".to_owned(),
+            result: result.to_owned(),
+            words,
+        };
+        let commit = match made {
+            Ok(commit) => commit,
+            Err(fault) => {
+                self.note(&entry(fault.kind.word(), fault.sentence.clone()));
+                return Err(fault);
+            }
+        };
         let mut committed = Committed {
             branch: commit.branch.clone(),
             commit: commit.id,
@@ -208,19 +224,13 @@ impl Jobs {
                 Err(fault) => committed.push_fault = Some(about(fault)),
             }
         }
-        let note = self.note(&JournalEntry {
-            time: clock::now().to_string(),
-            context: backfill.app.context.to_string(),
-            app: backfill.app.target.to_string(),
-            verb: "accept".to_owned(),
-            result: if committed.push_fault.is_some() {
-                "committed, push refused"
-            } else {
-                "done"
-            }
-            .to_owned(),
-            words: format!("{} on {}", committed.commit, committed.branch),
-        });
+        let result = if committed.push_fault.is_some() {
+            "committed, push refused"
+        } else {
+            "done"
+        };
+        let words = format!("{} on {}", committed.commit, committed.branch);
+        let note = self.note(&entry(result, words));
         committed.notes.extend(note.map(|fault| fault.to_string()));
         Ok(committed)
     }
@@ -358,24 +368,8 @@ fn wishes(compared: &Compared, picked: &Picked, tip: &[Desired]) -> Wishes {
             );
             continue;
         };
-        if field.masked {
-            refuse(
-                &wish,
-                "it holds a secret value, which never goes into Git in the clear",
-                "change it where the Secret is made: SOPS, SealedSecret or the secret store",
-            );
-            continue;
-        }
-        if field.status == FieldStatus::ExtraForeign
-            || field.owners.iter().any(|o| {
-                o.class == OwnerClass::Automation && o.subresource.as_deref() == Some("scale")
-            })
-        {
-            refuse(
-                &wish,
-                "an automation sets this field",
-                "leave the field out of Git, or add an ignore rule",
-            );
+        if let Some((reason, hint)) = backfill::by_difference(field) {
+            refuse(&wish, &reason, hint);
             continue;
         }
         let Some(desired) = desired else {

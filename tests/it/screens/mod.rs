@@ -1,5 +1,7 @@
 //! The screens over a hand-made fleet: the painter and the state machine together, and the loop that ships.
 
+mod acts;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -349,7 +351,7 @@ fn every_screen_at_three_sizes() {
 #[test]
 fn never_writes_what_a_terminal_would_obey() {
     let strings: Vec<Value> =
-        serde_json::from_str(include_str!("../corpus/cases/T01/strings.json")).unwrap();
+        serde_json::from_str(include_str!("../../corpus/cases/T01/strings.json")).unwrap();
     for hostile in strings.iter().filter_map(|s| s["value"].as_str()) {
         let mut session = demo();
         let git = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "hostile", "namespace": "shop"}, "data": {"key": "plain"}});
@@ -435,67 +437,6 @@ fn brings_the_changed_spot_of_a_long_line_into_view() {
     play(&mut session, "<enter>d");
     let shown = planes(&paint(&mut session, 120, 40, Depth::None));
     assert!(shown.contains("05000x"), "{shown}");
-}
-
-#[test]
-fn read_only_says_so_and_plans_nothing() {
-    let mut session = demo();
-    session.options.read_only = true;
-    for key in ["s", "r", "R", "p"] {
-        assert_eq!(play(&mut session, key), [], "{key}");
-    }
-    assert!(planes(&paint(&mut session, 80, 24, Depth::None)).contains("read-only"));
-}
-
-#[test]
-fn a_guarded_context_asks_for_its_name() {
-    use gitops_tui::domain::operate::{Expect, Plan, Verb};
-    let mut session = demo();
-    let effects = play(&mut session, "/checkout<enter>s");
-    let Some(Effect::PlanAct { ticket, app, .. }) = effects.into_iter().next_back() else {
-        panic!("no plan")
-    };
-    let plan = Plan {
-        app,
-        verb: Verb::Sync,
-        steps: vec![],
-        warnings: vec![],
-        destructive: false,
-        expect: Expect::Answer,
-    };
-    session.update(Message::Planned {
-        ticket,
-        result: Ok(plan.clone()),
-    });
-    assert_eq!(play(&mut session, "<enter>"), [], "the name was not typed");
-    let effects = play(&mut session, "prod-eu<enter>");
-    assert!(matches!(&effects[..], [Effect::Execute { plan: asked, .. }] if **asked == plan));
-}
-
-#[test]
-fn a_backfill_stays_with_the_app_it_was_planned_for() {
-    use gitops_tui::domain::backfill::Plan;
-    use gitops_tui::session::Proposal;
-    use gitops_tui::session::sheet::Sheet;
-    let mut session = demo();
-    let effects = play(&mut session, "/checkout<enter><enter>a");
-    let Some(Effect::PlanAccept { ticket, app, .. }) = effects.into_iter().next_back() else {
-        panic!("no plan")
-    };
-    // the engineer goes on to another app while the plan is worked out
-    play(&mut session, "<esc><esc>gjj");
-    assert_ne!(session.app_at(), Some(&app));
-    let proposal = Proposal {
-        plan: Plan::default(),
-        branch: "b".into(),
-        message: "m".into(),
-        repository: "r".into(),
-    };
-    session.update(Message::Proposed {
-        ticket,
-        result: Ok(Box::new(proposal)),
-    });
-    assert!(matches!(session.sheets.last(), Some(Sheet::Accept(review)) if review.app == app));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::argo::{self, Algorithm, Settings};
 use super::defaults::{defaulted, fill};
+use super::follow::{FOLLOWS, following};
 use super::foresee;
 use super::judge::Judge;
 use super::normal::{self, last_applied};
@@ -517,11 +518,15 @@ impl<'a> World<'a> {
         let mut want = defaulted(id, &git);
         fill(&schema.root(), &mut want);
         let found = Found::of(&schema, &applied, &git, &want, &live_side);
+        let follows = following(id, &schema, &live_side, &found.seen);
         let mut fields: Vec<FieldDrift> = found
             .seen
             .into_iter()
             .map(|difference| {
-                let equal = self.equal_by_rule(id, &difference);
+                let equal = self.equal_by_rule(id, &difference).or_else(|| {
+                    let follows = follows.contains(&difference.path);
+                    follows.then(|| FOLLOWS.to_owned())
+                });
                 let mut field = judge.field(difference, desired, &secrecy);
                 if let Some(rule) = equal {
                     (field.verdict, field.rule) = (Verdict::Noise, Some(rule));

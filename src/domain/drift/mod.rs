@@ -7,6 +7,7 @@ mod argo;
 mod blame;
 mod compare;
 mod defaults;
+mod follow;
 mod foresee;
 mod jq;
 mod judge;

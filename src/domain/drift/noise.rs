@@ -67,6 +67,7 @@ pub(super) fn known(id: &ObjectId, path: &FieldPath, holders: &[&Entry]) -> Opti
         "kubelet",
         "kube-apiserver",
         "cloud-controller-manager",
+        "clusterrole-aggregation-controller",
     ];
     let theirs = !holders.is_empty()
         && holders.iter().all(|e| {

@@ -266,6 +266,10 @@ impl Walk {
 
     fn list(&mut self, at: &At<'_>, git: Option<&Vec<Value>>, want: &[Value], live: &[Value]) {
         let all_maps = || want.iter().chain(live).all(Value::is_object);
+        if git.is_none() && is_cut_short(&at.node, want, live) {
+            let live = Some(Value::Array(live.to_vec()));
+            return self.push(&owned_as_one(at), FieldStatus::Extra, None, live, true);
+        }
         match at.node.list() {
             ListType::Map(keys) if all_maps() => self.keyed(at, git, (want, live), keys),
             ListType::Set => self.set(at, git, want, live),
@@ -485,6 +489,22 @@ impl<'a> Names<'a> {
     }
 }
 
+/// Tells whether live lacks items of a list that Git leaves to the server's default: it was replaced by another one.
+fn is_cut_short(list: &Node<'_>, default: &[Value], live: &[Value]) -> bool {
+    if live.is_empty() {
+        return false;
+    }
+    match list.list() {
+        ListType::Map(keys) if default.iter().chain(live).all(Value::is_object) => {
+            let names = Names::new(list, keys, default, live);
+            let kept: BTreeSet<_> = live.iter().map(|item| names.of(item)).collect();
+            default.iter().any(|item| !kept.contains(&names.of(item)))
+        }
+        ListType::Set => default.iter().any(|item| !live.contains(item)),
+        _ => live.len() < default.len(),
+    }
+}
+
 /// Returns the place with its list as the node that has one owner, where it is a list without keys.
 fn owned_as_one<'s>(at: &At<'s>) -> At<'s> {
     let mut at = at.clone();
@@ -654,6 +674,18 @@ mod tests {
             lists(json!(["x", "y"]), json!(["x", "z"])),
             ["changed a[1]"]
         );
+    }
+
+    #[test]
+    fn a_default_list_that_was_cut_short_is_told() {
+        let git = json!({"spec": {"egress": [{}]}});
+        let want = json!({"spec": {"egress": [{}], "policyTypes": ["Ingress", "Egress"]}});
+        let live = json!({"spec": {"egress": [{}], "policyTypes": ["Ingress"]}});
+        let schema = KindSchema::builtin("networking.k8s.io/v1", "NetworkPolicy");
+        let found = differences(&schema, &git, &want, &live);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].path.to_string(), "spec.policyTypes");
+        assert!(found[0].replaced_default && found[0].status == FieldStatus::Extra);
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod edit;
 mod flux_render;
 mod folder;
 mod git;
+mod helm;
 mod kustomize;
 mod screens;
 mod settings;

@@ -49,6 +49,25 @@ pub fn clean_line(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Removes `user:password@` from every address within a text.
+pub fn without_logins(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        out.push_str(before);
+        let end = after
+            .find(|c: char| c == '/' || c.is_whitespace() || c == '\'' || c == '"')
+            .unwrap_or(after.len());
+        rest = match after[..end].rfind('@') {
+            Some(sign) => &after[sign + 1..],
+            None => after,
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Returns the masked pair for two secret values: the same mask twice where they are equal, else masks that say which
 /// side is which, so that a change stays visible while its value does not.
 pub fn mask(equal: bool) -> (&'static str, &'static str) {
@@ -67,6 +86,14 @@ mod tests {
     fn replaces_what_a_terminal_would_obey() {
         assert_eq!(clean("a\u{1b}[2Jb\u{202e}c"), "a\u{FFFD}[2Jb\u{FFFD}c");
         assert_eq!(clean_line("x\r\ny\tz\n"), "x⏎y z");
+    }
+
+    #[test]
+    fn takes_logins_out_of_addresses() {
+        assert_eq!(
+            without_logins("unable to access 'https://bob:s3c@ret@h/a': no, see ssh://u@h"),
+            "unable to access 'https://h/a': no, see ssh://h"
+        );
     }
 
     #[test]

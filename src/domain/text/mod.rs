@@ -10,6 +10,6 @@ mod role;
 mod width;
 
 pub use age::age;
-pub use clean::{MASK, clean, clean_line, mask};
+pub use clean::{MASK, clean, clean_line, mask, without_logins};
 pub use role::{Line, Role, Span};
 pub use width::{pad, truncate, width};

@@ -6,9 +6,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::child::{self, Input};
 use crate::domain::fault::Fault;
 use crate::domain::settings::Variables;
+use crate::world::child::{self, Input};
 
 /// Bounds of waiting; every attempt has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ const BOUND: [&str; 9] = [
 impl Access {
     /// Takes the environment and the bounds; looks for `git` on its `PATH`.
     pub fn new(variables: Variables, timeouts: Timeouts) -> Self {
-        let git = find(&variables, "git");
+        let git = child::find(&variables, "git");
         Self(Arc::new(Inner {
             variables,
             timeouts,
@@ -189,11 +189,4 @@ fn lib_config(dir: &Path, key: &str, kind: Option<&str>) -> Option<String> {
             .map(|p| p.to_string_lossy().into_owned()),
         _ => snapshot.get_string(key).ok(),
     }
-}
-
-/// Looks for a program on the environment's `PATH`.
-pub(super) fn find(variables: &Variables, program: &str) -> Option<PathBuf> {
-    std::env::split_paths(variables.get("PATH")?)
-        .map(|folder| folder.join(program))
-        .find(|path| path.is_file())
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use git2::ErrorCode;
 
 use super::access::Access;
-use super::url::{self, GitUrl, Method};
+use super::url::{GitUrl, Method};
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::text;
 
@@ -131,7 +131,7 @@ impl Call {
 
     /// Takes credentials and what a terminal would obey out of foreign text.
     pub(super) fn scrub(&self, foreign: &str) -> String {
-        let mut plain = url::strip(foreign);
+        let mut plain = text::without_logins(foreign);
         if let Some(password) = self.url.password() {
             plain = plain.replace(password, "***");
         }

@@ -283,7 +283,7 @@ impl Mirror {
         };
         let asked = self.access().run(
             git.args(["rev-parse", "--git-dir"]),
-            super::child::Input::Empty,
+            crate::world::child::Input::Empty,
         );
         asked.is_ok_and(|o| o.success)
     }

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::call::Call;
-use super::child::Input;
+use crate::world::child::Input;
 
 /// The host that the environment's credentials are for.
 const HOST: &str = "GITOPS_TUI_GIT_HOST";

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use git2::{Oid, Repository};
 
-use super::child::{self, Input};
 use super::identity::{Identity, Person};
 use super::mirror::Mirror;
 use crate::domain::fault::{Fault, FaultKind};
+use crate::world::child::{self, Input};
 
 /// Hooks that `git commit` runs.
 const COMMIT_HOOKS: [&str; 4] = [

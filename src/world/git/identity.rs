@@ -4,9 +4,9 @@
 //! `includeIf hasconfig:`, so without the program such a configuration is refused rather than read wrong. A name is
 //! never made up from user and host.
 
-use super::child::Input;
 use super::mirror::Mirror;
 use crate::domain::fault::{Fault, FaultKind};
+use crate::world::child::Input;
 
 /// One person at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]

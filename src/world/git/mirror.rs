@@ -16,10 +16,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::access::Access;
 use super::call::{self, Act, Call};
-use super::child::Input;
 use super::transport;
 use super::url::{GitUrl, Method};
 use crate::domain::fault::{Fault, FaultKind};
+use crate::world::child::Input;
 
 /// Branches, as a mirror keeps them.
 pub(super) const HEADS: &str = "+refs/heads/*:refs/remotes/origin/*";

@@ -13,7 +13,6 @@
 
 mod access;
 mod call;
-mod child;
 mod commit;
 mod credentials;
 mod history;

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::Command;
 
 use super::access::Access;
-use super::child::{self, Input};
 use super::identity::Person;
 use super::mirror::Mirror;
 use crate::domain::fault::{Fault, FaultKind};
+use crate::world::child::{self, Input};
 
 /// How commits of a repository are signed.
 #[derive(Debug, Clone, PartialEq, Eq)]

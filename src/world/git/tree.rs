@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use git2::{ObjectType, Oid, Repository, Tree as Folder, TreeEntry};
 
-use super::child::Input;
 use super::mirror::Mirror;
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::render::{Entry, EntryKind, Tree};
+use crate::world::child::Input;
 
 /// Links followed on one way before it counts as a loop, as Linux has it.
 const MOST_LINKS: usize = 40;

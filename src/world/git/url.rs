@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::domain::fault::{Fault, FaultKind};
+use crate::domain::text::without_logins;
 
 /// Who carries the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -103,7 +104,7 @@ impl GitUrl {
                     FaultKind::Unsupported,
                     format!("`{other}://` is no address that git can fetch from"),
                 )
-                .about(strip(whole))
+                .about(without_logins(whole))
                 .hint(
                     "give the Git repository that holds the files, by https, ssh or as a folder",
                 ));
@@ -121,14 +122,14 @@ impl GitUrl {
         let port = port
             .map(|p| {
                 p.parse::<u16>().map_err(|_| {
-                    Fault::new(FaultKind::Config, format!("`{p}` is no port")).about(strip(whole))
+                    Fault::new(FaultKind::Config, format!("`{p}` is no port"))
+                        .about(without_logins(whole))
                 })
             })
             .transpose()?;
         if host.is_empty() {
-            return Err(
-                Fault::new(FaultKind::Config, "the address has no host").about(strip(whole))
-            );
+            return Err(Fault::new(FaultKind::Config, "the address has no host")
+                .about(without_logins(whole)));
         }
         let (user, password) = match userinfo.map(|i| i.split_once(':').unwrap_or((i, ""))) {
             Some((user, password)) => (
@@ -267,25 +268,6 @@ impl fmt::Debug for GitUrl {
     }
 }
 
-/// Removes `user:password@` from every address within a text.
-pub(super) fn strip(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("://") {
-        let (before, after) = rest.split_at(at + 3);
-        out.push_str(before);
-        let end = after
-            .find(|c: char| c == '/' || c.is_whitespace() || c == '\'' || c == '"')
-            .unwrap_or(after.len());
-        rest = match after[..end].rfind('@') {
-            Some(sign) => &after[sign + 1..],
-            None => after,
-        };
-    }
-    out.push_str(rest);
-    out
-}
-
 fn split_port(hostport: &str) -> (&str, Option<&str>) {
     if let Some(inner) = hostport.strip_prefix('[')
         && let Some((host, after)) = inner.split_once(']')
@@ -419,9 +401,5 @@ mod tests {
         assert_eq!(url.password(), Some("s3c@ret"));
         assert_eq!(format!("{url:?}"), "GitUrl(https://git.example.test/a)");
         assert_eq!(GitUrl::parse(&url.full()).unwrap(), url);
-        assert_eq!(
-            strip("unable to access 'https://bob:s3c@ret@h/a': no, see ssh://u@h"),
-            "unable to access 'https://h/a': no, see ssh://h"
-        );
     }
 }

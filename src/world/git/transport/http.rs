@@ -358,7 +358,7 @@ fn extra_headers(settings: &[(String, String)]) -> Vec<(String, String)> {
 }
 
 fn without_user(url: &str) -> String {
-    crate::world::git::url::strip(url)
+    crate::domain::text::without_logins(url)
 }
 
 fn asker(base: &str) -> Asker {

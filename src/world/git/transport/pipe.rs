@@ -15,8 +15,8 @@ use git2::Error;
 use git2::transport::{Service, SmartSubtransport, SmartSubtransportStream};
 
 use crate::domain::fault::FaultKind;
+use crate::world::child::{self, Guard};
 use crate::world::git::call::Call;
-use crate::world::git::child::{self, Guard};
 use crate::world::git::url::{GitUrl, Method};
 
 /// Transport over a child's streams.

@@ -11,6 +11,7 @@ use super::{LoadRestriction, Options};
 use crate::domain::fault::{Fault, FaultKind};
 use crate::domain::object::Step;
 use crate::domain::render::Tree;
+use crate::domain::text::without_logins;
 use crate::domain::yaml::{self, Dialect};
 
 /// The names of a kustomization file.
@@ -139,11 +140,11 @@ impl Context<'_> {
         }
     }
 
-    /// Names what only the network has.
+    /// Names what only the network has; a login that the address carries is a secret and is left out.
     pub(super) fn remote(path: &str, at: &Place) -> Fault {
         Fault::new(
             FaultKind::Unsupported,
-            format!("remote base {path} needs the network"),
+            format!("remote base {} needs the network", without_logins(path)),
         )
         .at(&*at.file, at.line())
     }
@@ -377,4 +378,23 @@ pub(super) fn inline_documents(text: &Placed<super::model::Text>, step: &Step) -
         ..text.place.clone()
     };
     documents(text.value.text.as_bytes(), &place, step, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_base_is_named_without_its_login() {
+        for path in [
+            "https://ada:t0ken@git.example.test/team/repo//base?ref=v1",
+            "git::https://t0ken@git.example.test/team/repo",
+        ] {
+            let fault = Context::remote(path, &Place::file("kustomization.yaml"));
+            assert!(
+                is_remote(path) && !format!("{fault:?}").contains("t0ken"),
+                "{fault}"
+            );
+        }
+    }
 }

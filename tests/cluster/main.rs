@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "tests: a failed step fails the test"
 )]
@@ -12,4 +13,5 @@
 mod argo_story;
 mod flux_story;
 mod git_http;
+mod proof;
 mod world;

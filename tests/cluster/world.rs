@@ -274,6 +274,25 @@ impl World {
         );
     }
 
+    /// Starts `kubectl proxy` and returns the address at which it answers plain HTTP with the admin's rights.
+    pub(crate) fn start_proxy(&mut self) -> String {
+        let port = free_port();
+        let kubeconfig = self.kubeconfig();
+        self.spawn(
+            "kubectl",
+            &[],
+            &[
+                &format!("--kubeconfig={}", kubeconfig.display()),
+                "proxy",
+                &format!("--port={port}"),
+            ],
+        );
+        wait_for("kubectl proxy answers", 30, || {
+            std::net::TcpStream::connect(("127.0.0.1", port)).ok()
+        });
+        format!("http://127.0.0.1:{port}")
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }

@@ -77,13 +77,13 @@ mod tests {
             .collect()
     }
 
-    fn service(spec: Value) -> Value {
+    fn service(spec: &Value) -> Value {
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": spec})
     }
 
     #[test]
     fn a_default_follows_from_the_change_beside_it() {
-        let git = service(json!({"ports": [{"port": 80}]}));
+        let git = service(&json!({"ports": [{"port": 80}]}));
         let mut live = defaulted(&ObjectId::of(&git).unwrap(), &git);
         live["spec"]["sessionAffinity"] = json!("ClientIP");
         live["spec"]["sessionAffinityConfig"] = json!({"clientIP": {"timeoutSeconds": 10_800}});
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_somebody_set_does_not_follow() {
-        let git = service(json!({"ports": [{"port": 80}]}));
+        let git = service(&json!({"ports": [{"port": 80}]}));
         let mut live = defaulted(&ObjectId::of(&git).unwrap(), &git);
         live["spec"]["externalIPs"] = json!(["203.0.113.9"]);
         live["spec"]["externalTrafficPolicy"] = json!("Local");

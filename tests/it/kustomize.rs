@@ -7,6 +7,8 @@ use gitops_tui::domain::yaml::{self, Dialect};
 use gitops_tui::world::disk::DiskTree;
 use serde_json::Value;
 
+use crate::backfill::files::Files;
+
 fn case(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/corpus/cases")
@@ -117,4 +119,81 @@ fn flux_reads_files_of_the_whole_artifact() {
         "expected-dotdot-flux.yaml",
         &options,
     );
+}
+
+/// kustomize hangs one node into every place where a label or an annotation was missing, so whoever writes to one of
+/// them later writes to all: each row is what the real tool printed for the value in the metadata, the selector and the
+/// template.
+#[test]
+fn a_label_that_was_set_in_many_places_at_once_is_one_node() {
+    const MERGE: &str =
+        "patches: [{patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, ";
+    let merged = |field: &str| format!("{MERGE}{field}: {{x: two}}}}}}'}}]");
+    let replaced = |path: &str| {
+        format!(
+            "replacements: [{{sourceValue: three, targets: [{{select: {{kind: Deployment}}, fieldPaths: [{path}]}}]}}]"
+        )
+    };
+    let json = "patches: [{target: {kind: Deployment}, patch: '[{op: replace, path: /metadata/labels/x, value: two}]'}]";
+    let notes = "commonAnnotations: {x: one}";
+    let everywhere = "commonLabels: {x: one}";
+    let templates = "labels: [{pairs: {x: one}, includeTemplates: true}]";
+    for (base, top, field, expected) in [
+        (notes, merged("annotations"), "annotations", "two - two"),
+        (
+            everywhere,
+            "labels: [{pairs: {x: two}}]".to_owned(),
+            "labels",
+            "two two two",
+        ),
+        (templates, merged("labels"), "labels", "two - two"),
+        (everywhere, json.to_owned(), "labels", "two one one"),
+        (
+            templates,
+            replaced("metadata.labels.x"),
+            "labels",
+            "three - three",
+        ),
+        (
+            notes,
+            format!("namePrefix: a-\n{}", replaced("metadata.annotations.x")),
+            "annotations",
+            "three - three",
+        ),
+        (
+            notes,
+            format!("namespace: a\n{}", replaced("metadata.annotations.x")),
+            "annotations",
+            "three - three",
+        ),
+    ] {
+        let files = Files::new(&[
+            (
+                "base/kustomization.yaml",
+                &format!("resources: [web.yaml]\n{base}\n"),
+            ),
+            (
+                "base/web.yaml",
+                "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {}}}\n",
+            ),
+            (
+                "top/kustomization.yaml",
+                &format!("resources: [../base]\n{top}\n"),
+            ),
+        ]);
+        let built = kustomize::build(&files, "top", None, &Options::default(), &Cache::default());
+        assert_eq!(built.problems, [], "{base} below {top}");
+        let value = &built.objects[0].value;
+        let found = [
+            format!("/metadata/{field}/x"),
+            "/spec/selector/matchLabels/x".to_owned(),
+            format!("/spec/template/metadata/{field}/x"),
+        ]
+        .map(|at| {
+            value
+                .pointer(&at)
+                .map_or("-", |value| value.as_str().unwrap())
+        });
+        assert_eq!(found.join(" "), expected, "{base} below {top}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Backfill plans, proven by rendering again: the cases W09 and W11, and one picture per way a value arrives.
 
-mod files;
+pub(crate) mod files;
 
 use std::path::{Path, PathBuf};
 

@@ -43,11 +43,16 @@ pub(super) fn transform(
         .collect();
     for resource in &mut all.resources {
         let id = resource.id(schema);
+        let shares: Vec<_> = marks.iter().map(|_| resource.new_share()).collect();
         for spec in fields.iter().filter(|spec| id.has_field(spec)) {
-            for (key, value, mark) in &marks {
+            for ((key, value, mark), share) in marks.iter().zip(&shares) {
                 let mut set = |node: &mut Node| match &node.shape {
                     Shape::Map(_) => {
+                        let is_new = node.get(key).is_none();
                         node.set(key, Scalar::string(value.value.as_str()), Some(mark));
+                        if is_new {
+                            node.set_shared(key, *share);
+                        }
                         Ok(())
                     }
                     _ => Err(format!("expected a map, found {}", node.kind_name())),
@@ -55,6 +60,7 @@ pub(super) fn transform(
                 visit(&mut resource.root, spec, Create::Map, Some(mark), &mut set)?;
             }
         }
+        resource.settle();
     }
     Ok(())
 }

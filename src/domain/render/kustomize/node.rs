@@ -4,6 +4,7 @@
 //! settled only there: by its type where it has one, else by its text and its style. Keeping the three apart is what
 //! makes replacements, annotations and patches come out as they do there.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -47,6 +48,27 @@ pub(super) enum Shape {
 pub struct Node {
     pub(super) shape: Shape,
     pub(super) mark: Option<Mark>,
+    /// Set where kustomize hung one node into several places of the object.
+    pub(super) share: Option<Share>,
+}
+
+/// A node that stands in several places of one object: kustomize puts one and the same node wherever a label or an
+/// annotation was missing, so whoever writes to one of the places later writes to all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Share {
+    /// Which node it is, among those of the object.
+    group: usize,
+    /// Whether this place was written to since all were made equal.
+    is_written: bool,
+}
+
+impl Share {
+    fn written(self) -> Self {
+        Self {
+            is_written: true,
+            ..self
+        }
+    }
 }
 
 impl Scalar {
@@ -127,7 +149,11 @@ pub(super) fn looks_typed(text: &str) -> bool {
 impl Node {
     /// Makes a node without a mark.
     pub(super) fn new(shape: Shape) -> Self {
-        Self { shape, mark: None }
+        Self {
+            shape,
+            mark: None,
+            share: None,
+        }
     }
 
     /// Makes a text.
@@ -223,7 +249,11 @@ impl Node {
             at: mark.at,
             before: None,
         });
-        Self { shape, mark }
+        Self {
+            shape,
+            mark,
+            share: None,
+        }
     }
 
     /// Returns where the node stands; `None` for nodes that no file has.
@@ -348,11 +378,13 @@ impl Node {
         }
         let before = old.and_then(|old| old.mark.as_ref());
         let mark = mark.map_or_else(|| before.cloned(), |mark| Some(mark.over(before)));
+        let share = old.and_then(|old| old.share).map(Share::written);
         self.put(
             key,
             Self {
                 shape: Shape::Scalar(scalar),
                 mark,
+                share,
             },
         );
     }
@@ -371,7 +403,63 @@ impl Node {
             self.mark = Some(mark.over(self.mark.as_ref()));
         }
         self.shape = Shape::Scalar(scalar);
+        self.note_written();
         Ok(())
+    }
+
+    /// Says that the value under a key is the node `group` of the object, which stands in other places too.
+    pub(super) fn set_shared(&mut self, key: &str, group: usize) {
+        if let Some(node) = self.get_mut(key) {
+            node.share = Some(Share {
+                group,
+                is_written: false,
+            });
+        }
+    }
+
+    /// Notes that the node was written to in place: all its places get what it is now (see [`Node::settle`]).
+    pub(super) fn note_written(&mut self) {
+        self.share = self.share.map(Share::written);
+    }
+
+    /// Makes every node of the tree stand in one place only.
+    pub(super) fn part(&mut self) {
+        self.share = None;
+        self.each_below(&mut Self::part);
+    }
+
+    /// Gives all places of a node what was written to one of them.
+    pub(super) fn settle(&mut self) {
+        let mut written = HashMap::new();
+        self.take_written(&mut written);
+        if !written.is_empty() {
+            self.follow(&written);
+        }
+    }
+
+    fn take_written(&mut self, written: &mut HashMap<usize, (Shape, Option<Mark>)>) {
+        if let Some(share) = &mut self.share
+            && std::mem::take(&mut share.is_written)
+        {
+            written.insert(share.group, (self.shape.clone(), self.mark.clone()));
+        }
+        self.each_below(&mut |node| node.take_written(written));
+    }
+
+    fn follow(&mut self, written: &HashMap<usize, (Shape, Option<Mark>)>) {
+        if let Some((shape, mark)) = self.share.and_then(|share| written.get(&share.group)) {
+            self.shape.clone_from(shape);
+            self.mark.clone_from(mark);
+        }
+        self.each_below(&mut |node| node.follow(written));
+    }
+
+    fn each_below(&mut self, act: &mut dyn FnMut(&mut Self)) {
+        match &mut self.shape {
+            Shape::Scalar(_) => {}
+            Shape::Map(entries) => entries.iter_mut().for_each(|(_, node)| act(node)),
+            Shape::List(items) => items.iter_mut().for_each(act),
+        }
     }
 
     /// Returns what it is, for sentences.
@@ -403,8 +491,10 @@ impl Node {
         }
     }
 
-    /// Takes the tree through JSON and back, as a JSON 6902 patch does: every number becomes a float on the way.
+    /// Takes the tree through JSON and back, as a JSON 6902 patch does: every number becomes a float on the way, and
+    /// every node stands in one place only.
     pub(super) fn through_json(&mut self) -> Result<(), String> {
+        self.share = None;
         match &mut self.shape {
             Shape::Scalar(scalar) => *scalar = Scalar::of_json(&scalar.resolved()?),
             Shape::Map(entries) => {
@@ -512,6 +602,7 @@ impl Numbered {
                 at: self.at,
                 before: None,
             }),
+            share: None,
         }
     }
 
@@ -592,7 +683,7 @@ impl Reader {
         aliased: bool,
     ) -> Result<Vec<(Arc<str>, Numbered)>, Problem> {
         let mut entries: Vec<(Arc<str>, Numbered)> = vec![];
-        let mut seen = std::collections::HashMap::new();
+        let mut seen = HashMap::new();
         for entry in node.entries_resolved(self.dialect)? {
             let key: Arc<str> = entry.key.key_text(self.dialect, depth == 0)?.into();
             let row = self

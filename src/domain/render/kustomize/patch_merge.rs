@@ -252,13 +252,15 @@ impl<'s> Walker<'s> {
                 )),
                 _ => None,
             });
-            let style = match &ours {
+            let old = match &ours {
                 Some(Node {
                     shape: Shape::Scalar(scalar),
+                    share,
                     ..
-                }) => Some(scalar.style),
+                }) => Some((scalar.style, *share)),
                 _ => None,
             };
+            let is_theirs = theirs.is_some();
             let was_null = ours.as_ref().is_some_and(Node::is_null) && theirs.is_none();
             self.path.push(Arc::clone(&key));
             let merged = self.walk(ours, theirs, below, same)?;
@@ -269,8 +271,12 @@ impl<'s> Walker<'s> {
             let merged = merged.filter(|node| !node.is_null() || was_null);
             match (slot, merged) {
                 (Some(at), Some(mut node)) => {
-                    if let (Some(style), Shape::Scalar(scalar)) = (style, &mut node.shape) {
+                    if let (Some((style, share)), Shape::Scalar(scalar)) = (old, &mut node.shape) {
                         scalar.style = style;
+                        node.share = share;
+                        if is_theirs {
+                            node.note_written();
+                        }
                     }
                     entries[at].1 = node;
                 }

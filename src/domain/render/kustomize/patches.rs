@@ -201,6 +201,7 @@ fn merge(
         resource.is_gone = true;
         return Ok(());
     }
+    resource.settle();
     if !kind_changes {
         resource
             .root

@@ -115,6 +115,7 @@ fn read_source(
         .filter(|node| !node.is_empty())
         .ok_or_else(|| format!("fieldPath `{path}` is missing for replacement source {named}"))?;
     let mut value = node.clone();
+    value.part();
     if let Some(place) = node.place() {
         value.mark = Some(Mark::entry(place, Step::Replacement));
     }
@@ -269,6 +270,7 @@ fn write_target(
         }
         for path in paths {
             write_path(resource, path, value, &target.options)?;
+            resource.settle();
         }
     }
     Ok(())
@@ -472,6 +474,7 @@ fn put(target: &mut Node, value: &Node) {
     if let Shape::Scalar(scalar) = &mut target.shape {
         scalar.text = value.text().cloned().unwrap_or_default();
         target.mark = mark.or_else(|| target.mark.clone());
+        target.note_written();
     } else {
         *target = value.clone();
         target.mark = mark;
@@ -534,6 +537,7 @@ fn inside_text(
     if let Shape::Scalar(scalar) = &mut target.shape {
         scalar.text = new.into();
     }
+    target.note_written();
     target.mark = value
         .mark
         .as_ref()

@@ -139,6 +139,8 @@ pub(super) struct Resource {
     pub(super) vars: Vec<String>,
     /// Whether a patch took the whole object away.
     pub(super) is_gone: bool,
+    /// How many nodes kustomize has hung into several places of it.
+    shares: usize,
 }
 
 impl Resource {
@@ -152,6 +154,20 @@ impl Resource {
             needs_hash: false,
             vars: vec![],
             is_gone: false,
+            shares: 0,
+        }
+    }
+
+    /// Numbers a node that is hung into several places of the object.
+    pub(super) fn new_share(&mut self) -> usize {
+        self.shares += 1;
+        self.shares
+    }
+
+    /// Gives all places of a node what was written to one of them. To be called after each step that writes.
+    pub(super) fn settle(&mut self) {
+        if self.shares > 0 {
+            self.root.settle();
         }
     }
 

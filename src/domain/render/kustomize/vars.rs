@@ -80,6 +80,7 @@ pub(super) fn resolve(all: &mut Accumulator, fields: &[FieldSpec], schema: &Sche
                     |at| fault_at(&at, &*fault),
                 ));
             }
+            resource.settle();
         }
     }
     problems
@@ -171,6 +172,7 @@ fn scalar(node: &mut Node, values: &HashMap<&str, Node>) {
         node.mark = Some(Mark::entry(place, Step::Replacement).over(node.mark.as_ref()));
     }
     node.shape = Shape::Scalar(scalar);
+    node.note_written();
 }
 
 enum Expanded {
